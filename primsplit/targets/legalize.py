@@ -23,7 +23,7 @@ from primsplit.ops.inference import infer
 from primsplit.ops.kernels import KERNELS
 from primsplit.ops.later_kernels import later_dtypes
 from primsplit.ops.schema import schema
-from primsplit.ops.traits import traits
+from primsplit.ops.traits import kinds_where, traits
 from primsplit.rewrites.cse import attribute_key
 from primsplit.rewrites.decompositions.few_bits import through_float16
 from primsplit.rewrites.decompositions.own import DECOMPOSED
@@ -46,6 +46,8 @@ from primsplit.tracing.registering import Epoch
 from primsplit.tracing.trees import as_list
 
 HALVES = frozenset({"float16", "bfloat16"})
+WRITTEN_OUT = kinds_where(lambda t: t.elementwise) & ({*COMPOSITIONS} | {kind for kind, _ in CORRECTED})
+"""The elementwise operators that may be written out in others."""
 UNTOLD = frozenset({"object", "str"}) | FLOAT8
 """Texts and floats of 8 bits, which the table of kernels does not contain."""
 WITHOUT_FLOAT8 = frozenset({"ConstantOfShape", "Flatten", "Pad", "Squeeze", "Unsqueeze"})
@@ -58,6 +60,17 @@ def legalize(block: Block, provider: Provider = "cpu", runtime: Runtime = OLDEST
     Raises DtypeError at the user's line for others.
     """
     return _Legalizer(provider, runtime).run(block)
+
+
+def written_ops(op: Op, provider: Provider = "cpu", runtime: Runtime = OLDEST) -> int:
+    """Return how many ops a file holds for one: above 1 only for elementwise ops that are written out in others."""
+    if op.kind not in WRITTEN_OUT:
+        return 1
+    try:
+        composition = _Legalizer(provider, runtime).composition_of(op)
+        return 1 if composition is None else len(_composed(op, composition, provider, runtime).ops)
+    except PrimsplitError:  # it is told where the op is replaced, if it is still there
+        return 1
 
 
 class _Legalizer(Rewriter):

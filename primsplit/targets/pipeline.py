@@ -5,6 +5,7 @@ returns the block itself if it has nothing to do.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from primsplit.ir import Block
@@ -24,7 +25,7 @@ from primsplit.ir.passes import (
 from primsplit.rewrites import gradients_last, optimize
 from primsplit.rewrites.loops import LARGE
 from primsplit.rewrites.order import results_apart
-from primsplit.targets.legalize import legalize
+from primsplit.targets.legalize import WRITTEN_OUT, legalize, written_ops
 from primsplit.targets.stages import (
     OWN,
     Stage,
@@ -40,8 +41,14 @@ from primsplit.targets.stages import (
 )
 
 inline_calls = imported("rewrites.inline.inline_calls")
+join_calls = imported("transforms.joined_calls.join_calls")
 split_up_scans = imported("transforms.vectorized_loops.fission.split_up_scans")
 solve_linear_scans = imported("transforms.vectorized_loops.linear_scans.solve_linear_scans")
+
+
+def _joined(block: Block, target: Target) -> Block:
+    weigh = partial(written_ops, provider=target.provider, runtime=target.runtime)
+    return join_calls(block, target.stays, weigh)
 
 
 def _optimized_without_calls(block: Block, target: Target) -> Block:
@@ -121,12 +128,14 @@ GUARDS: tuple[Stage, ...] = (
 """Stages that keep arrays away from kernels that refuse or misread them."""
 
 STAGES: tuple[Stage, ...] = (
-    of_calls(
-        "transforms.joined_calls.join_calls",
-        "speed",
+    Stage(
+        "join_calls",
+        _joined,
         "Call a function once on rows where a Python loop calls it on each number.",
-        bench="idioms scalar gammaln",
+        "speed",
         rounds=True,
+        kinds=groups("|".join(["call::*", *sorted(WRITTEN_OUT)])),
+        bench="idioms scalar gammaln",
     ),
     of_calls("rewrites.inline.inline_calls", "form", "Replace calls of traced functions by their ops."),
     plain(

@@ -1,7 +1,8 @@
 """Call a function once on rows of numbers where it is called on each number, as by an unrolled Python loop.
 
-Calls of one body on small arrays of the same types, none of which depends on another, become the body's batch. Inputs
-that elementwise ops compute alike, or that are elements of one array, are computed as rows too.
+Calls of one body on small arrays of the same types, none of which depends on another, become the body's batch. So do
+elementwise ops that the file writes out in many others. Inputs that elementwise ops compute alike, or that are elements
+of one array, are computed as rows too.
 
 ```
 a = Gather(x, 0); b = Add(a, k); c = call::gammaln(b)      ab = Add(Gather(x, [0, 1]), k); cd = call::gammaln(ab)
@@ -16,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, is_call, reads, rename_reads, walk
+from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, is_call, reads, rename_reads
 from primsplit.ops import op
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.cse import attribute_key, is_deterministic
@@ -27,7 +28,7 @@ from primsplit.transforms.outline import block_key
 
 LEAST_CALLS = 4
 LEAST_OPS = 8
-"""The least number of ops in a body: joining adds an op or two for each call."""
+"""The least number of ops that a file writes for a call: joining adds an op or two for each call."""
 LARGEST = 64
 """The most elements of an input: the kernels of larger arrays take longer than their calls."""
 MOST_JOINS = 64
@@ -35,61 +36,85 @@ MOST_JOINS = 64
 ELEMENTWISE = kinds_where(lambda t: t.broadcasts == "all")
 
 Lanes = Sequence[Op]
+Weigh = Callable[[Op], int]
+"""Tells how many ops a file writes for one that is no call."""
 
 
-def join_calls(block: Block, stays: Callable[[Op], bool]) -> Block:
+def join_calls(block: Block, stays: Callable[[Op], bool], weigh: Weigh = lambda _: 1) -> Block:
     """Return the block with alike calls joined, but for those that stay; itself if there are none."""
-    if not any(kind.startswith("call::") for kind in block.kinds):
-        return block
-    ops = [each.with_blocks(lambda b: join_calls(b, stays)) for each in block.ops]
-    if any(a is not b for a, b in zip(ops, block.ops, strict=True)):
-        block = replace(block, ops=tuple(ops))
-    before = block
-    keys: dict[int, object] = {}
-    for _ in range(MOST_JOINS):
-        lanes = _alike(block, stays, keys)
-        if lanes is None:
-            break
-        block = _joined(block, lanes)
-    return block if block is before else drop_dead_code(block)
+    return _Joiner(stays, weigh).run(block)
 
 
-def _alike(block: Block, stays: Callable[[Op], bool], keys: dict[int, object]) -> Lanes | None:
-    """Return calls that can be joined. Of one body, calls with as many of these calls before them are independent."""
-    of_form: dict[object, list[Op]] = defaultdict(list)
-    for each in block.ops:
-        if is_call(each) and not stays(each) and _is_joinable(each):
-            of_form[_form(each)].append(each)
-    for calls in of_form.values():
-        of_body: dict[object, list[Op]] = defaultdict(list)
-        for each in calls if len(calls) >= LEAST_CALLS else ():
-            of_body[_key(each, keys)].append(each)
-        for alike in of_body.values():
-            most = max(_by_depth(block, alike).values(), key=len) if len(alike) >= LEAST_CALLS else []
-            if len(most) >= LEAST_CALLS:
-                return most
-    return None
+class _Joiner:
+    """The walk through blocks, each of which is asked once what it does, by its `id`: so it is kept."""
 
+    def __init__(self, stays: Callable[[Op], bool], weigh: Weigh) -> None:
+        self.stays = stays
+        self.weigh = weigh
+        self.done: dict[int, tuple[Block, Block]] = {}
+        self.weights: dict[int, tuple[Block, int]] = {}
+        self.keys: dict[int, tuple[Block, int]] = {}
+        self.numbers: dict[object, int] = {}
 
-def _form(call: Op) -> object:
-    """Return a key that is quickly found, and equal for calls that do the same."""
-    return call.kind, len(call.attributes["body"].ops), tuple(v is not None and v.type.key for v in call.inputs)
+    def run(self, block: Block) -> Block:
+        if id(block) not in self.done:
+            self.done[id(block)] = (block, self._run(block))
+        return self.done[id(block)][1]
 
+    def _run(self, block: Block) -> Block:
+        ops = [each.with_blocks(self.run) for each in block.ops]
+        if any(a is not b for a, b in zip(ops, block.ops, strict=True)):
+            block = replace(block, ops=tuple(ops))
+        before = block
+        for _ in range(MOST_JOINS):
+            lanes = self.alike(block)
+            if lanes is None:
+                break
+            block = _joined(block, lanes)
+        return block if block is before else drop_dead_code(block)
 
-def _key(call: Op, keys: dict[int, object]) -> object:
-    """Return a key that is equal for bodies that do the same; derivatives copy them. `keys` are those found so far."""
-    body: Block = call.attributes["body"]
-    if id(body) not in keys:
-        keys[id(body)] = block_key(body, {})
-    return keys[id(body)]
+    def alike(self, block: Block) -> Lanes | None:
+        """Return calls that can be joined.
 
+        Of one body, calls with as many of these calls before them are independent.
+        """
+        of_form: dict[object, list[Op]] = defaultdict(list)
+        for each in block.ops:
+            if self.is_joinable(each):
+                of_form[self.form(each)].append(each)
+        for calls in of_form.values():
+            if len(calls) >= LEAST_CALLS:
+                most = max(_by_depth(block, calls).values(), key=len)
+                if len(most) >= LEAST_CALLS:
+                    return most
+        return None
 
-def _is_joinable(call: Op) -> bool:
-    """Whether a call is of small arrays of known sizes and does the same for each row of a batch, at any cost."""
-    body: Block = call.attributes["body"]
-    if len(body.ops) < LEAST_OPS or not all(map(_is_small, call.inputs)) or not all(map(_is_small, call.outputs)):
-        return False
-    return not any(each.blocks() or not is_deterministic(each.kind) for each in walk(body))
+    def form(self, each: Op) -> object:
+        """Return a key that is equal for calls that do the same; derivatives copy their bodies."""
+        types = tuple(v is not None and v.type.key for v in each.inputs)
+        if not is_call(each):
+            return each.kind, types, attribute_key(each.attributes)
+        body: Block = each.attributes["body"]
+        if id(body) not in self.keys:
+            self.keys[id(body)] = (body, self.numbers.setdefault(block_key(body, {}), len(self.numbers)))
+        return each.kind, types, self.keys[id(body)][1]
+
+    def is_joinable(self, each: Op) -> bool:
+        """Whether an op is long, of small arrays of known sizes, and does the same for each row of a batch."""
+        if is_call(each):
+            is_long = not self.stays(each) and self.weight(each.attributes["body"]) >= LEAST_OPS
+        else:
+            is_long = not each.blocks() and self.weigh(each) >= LEAST_OPS and is_deterministic(each.kind)
+        if not is_long:
+            return False
+        return all(map(_is_small, each.inputs)) and all(map(_is_small, each.outputs))
+
+    def weight(self, body: Block) -> int:
+        """Return the number of ops that a file writes for a body; 0 if one has blocks, or may differ between runs."""
+        if id(body) not in self.weights:
+            plain = not any(each.blocks() or not is_deterministic(each.kind) for each in body.ops)
+            self.weights[id(body)] = (body, sum(map(self.weigh, body.ops)) if plain else 0)
+        return self.weights[id(body)][1]
 
 
 def _is_small(value: Value | None) -> bool:
@@ -115,7 +140,6 @@ def _by_depth(block: Block, calls: Sequence[Op]) -> dict[int, list[Op]]:
 
 def _joined(block: Block, lanes: Lanes) -> Block:
     """Return the block with one call in place of these. What they read is computed before the first of them."""
-    body: Block = lanes[0].attributes["body"]
     if all(call.inputs == lanes[0].inputs for call in lanes):
         same: Renaming = {
             v: first for call in lanes[1:] for v, first in zip(call.outputs, lanes[0].outputs, strict=True)
@@ -126,7 +150,7 @@ def _joined(block: Block, lanes: Lanes) -> Block:
         rows = _Rows(makers)
         columns = [[call.inputs[i] for call in lanes] for i in range(len(lanes[0].inputs))]
         given, flags = zip(*(rows.packed(column) for column in columns), strict=True)
-        batched, _ = batch_block(body, flags, len(lanes), wanted=[True] * len(body.results))
+        batched, _ = batch_block(_alone(lanes[0]), flags, len(lanes), wanted=[True] * len(lanes[0].outputs))
         found = tracing.inline(batched, given)
         renaming: Renaming = {}
         for k, result in enumerate(found):
@@ -136,15 +160,29 @@ def _joined(block: Block, lanes: Lanes) -> Block:
     return _in_order(block, lanes, recorded.ops, renaming)
 
 
+def _alone(each: Op) -> Block:
+    """Return the block of one op, whose parameters are its inputs."""
+    params = tuple(Var(v.type) for v in each.inputs if v is not None)
+    outputs = tuple(Var(v.type) for v in each.outputs)
+    return Block("row", params, (replace(each, inputs=params, outputs=outputs),), outputs)
+
+
 class _Rows:
     """Values of several lanes as rows of one, recorded where they are asked for."""
 
     def __init__(self, makers: dict[Var, Op]) -> None:
         self.makers = makers
+        self.known: dict[tuple[int, ...], tuple[Value, bool]] = {}
 
     def packed(self, column: Sequence[Value | None]) -> tuple[Value, bool]:
         """The rows, and True; or the value that is the same in all lanes, and False."""
         values = [v for v in column if v is not None]
+        key = tuple(map(id, values))
+        if key not in self.known:
+            self.known[key] = self._packed(values)
+        return self.known[key]
+
+    def _packed(self, values: Sequence[Value]) -> tuple[Value, bool]:
         if all(v is values[0] for v in values):
             return values[0], False
         ops = [self.makers.get(v) if isinstance(v, Var) else None for v in values]

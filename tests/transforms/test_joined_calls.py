@@ -10,6 +10,7 @@ from scipy import special
 
 import primsplit as ps
 from primsplit.programs.program import Program
+from primsplit.rewrites.inline import inline_calls
 from primsplit.testing import check_grads
 from primsplit.transforms.joined_calls import join_calls
 from tests.recording import kinds
@@ -123,8 +124,32 @@ def test_arguments_that_are_computed_alike_are_computed_on_rows() -> None:
 
     block = ps.trace(function, 1.3, COUNTS).block
     body = next(each.attributes["body"] for each in block.ops if each.kind == "call::gammaln")
-    joined = Counter(kinds(join_calls(block, lambda _: False)))
+    joined = Counter(kinds(inline_calls(join_calls(block, lambda _: False))))
     inside = Counter(kinds(body))
     assert joined["Mul"] == inside["Mul"] + 1
     assert joined["Add"] == inside["Add"] + 1
     assert joined["Concat"] == 1  # the user's
+
+
+LONG: dict[str, Callable[[Any], Any]] = {
+    "without a kernel": special.erf,
+    "without one too": np.tan,
+    "with a kernel that is passed over": special.expit,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_operators_that_a_file_writes_out_are_joined(name: str) -> None:
+    function, x = LONG[name], np.linspace(0.1, 0.9, 40)
+
+    def each(x: Any) -> Any:
+        total = 0.0
+        for t in range(len(x)):
+            total = total + function(x[t])
+        return total
+
+    program, one = (ps.split(f, x, wrt="x", seed="ones").joint() for f in (each, lambda x: np.sum(function(x))))
+    assert nodes(program) < nodes(one) + 12 * len(x)
+    value, slopes = program(x)
+    np.testing.assert_allclose(value, np.sum(function(x)), rtol=1e-13)
+    np.testing.assert_allclose(slopes, (function(x + 1e-5) - function(x - 1e-5)) / 2e-5, rtol=1e-8)
