@@ -67,7 +67,7 @@ class Join:
     """A statement or expression that may be joined: its place, its effects, the names that it assigns.
 
     `always` are the names that both sides assign on every path. The name `ended`, of a loop's steps, is true once the
-    loop has ended. `unread` are the names that nothing reads after it.
+    loop has ended. `unread` are the names that nothing reads after it, and `tallies` those that a loop only adds to.
     """
 
     at: tuple[str, int]
@@ -76,6 +76,7 @@ class Join:
     always: frozenset[str]
     ended: str = ""
     unread: frozenset[str] = frozenset()
+    tallies: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,8 @@ class Writer(Stores):
         if node.lineno in self.left_out or not self._is_own(names):
             return None
         loop_effects.read.discard(node.item)
-        return Join((self.filename, node.lineno), loop_effects, names, frozenset(), node.ended, self._unread(node))
+        at, none = (self.filename, node.lineno), frozenset[str]()
+        return Join(at, loop_effects, names, none, node.ended, self._unread(node), _tallies(node))
 
     def _unread(self, node: Steps) -> frozenset[str]:
         """Return the names of the items of a loop that only the loop reads."""
@@ -440,6 +442,12 @@ class Writer(Stores):
 def _loads(node: ast.AST) -> Counter[str]:
     """Return how often each name is read in a node."""
     return Counter(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+
+
+def _tallies(node: ast.AST) -> frozenset[str]:
+    """Return the names that a node changes, as in `n += 1`, and reads nowhere else: they do not say what it does."""
+    changed = (n.target.id for n in ast.walk(node) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name))
+    return frozenset(changed) - _loads(node).keys()
 
 
 def _without_line(made: ast.stmt) -> ast.stmt:

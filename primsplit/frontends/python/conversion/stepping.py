@@ -123,8 +123,9 @@ class Loop:
     def _check_end(self, part: Side, found: Sequence[Any]) -> None:
         """Raise NotJoined if no value that Python knows changed in the last step: the recording would not end."""
         named = [*zip(self.join.names, found, strict=True)]
-        known = [v if _is_pythons(v) else _OF_THE_RUN for _, v in named]
-        moved = [self.ranges.get(name) for name, _ in named] if self.count <= DEEPEST else []
+        tallies = self.join.tallies
+        known = [v if _is_pythons(v) and name not in tallies else _OF_THE_RUN for name, v in named]
+        moved = [self.ranges.get(name) for name, _ in named] if self.count <= DEEPEST or tallies else []
         before = self.known.get(part.__code__)
         if not self.is_counted and before is not None and all(map(is_same, known, before[0])) and moved == before[1]:
             why = "the loop ends by its numbers alone: give it a most number of steps"

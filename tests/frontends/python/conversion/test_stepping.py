@@ -84,7 +84,28 @@ def test_a_loop_without_end_is_refused_at_its_line() -> None:
     assert "ps.while_loop" in str(refused.value)
 
 
-def test_a_loop_that_nothing_but_its_numbers_ends_is_refused_after_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def fitted(x: Any) -> Any:
+    value, last = x, -np.inf
+    while True:
+        value = 0.5 * value + x
+        if abs(value - last) < 1e-6:
+            break
+        last = value
+    return value
+
+
+def tallied(x: Any) -> Any:
+    taken = 0
+    while x > 1:
+        x = 0.5 * x
+        taken += 1
+    return x * taken
+
+
+@pytest.mark.parametrize("function", [fitted, tallied], ids=lambda f: f.__name__)
+def test_a_loop_that_nothing_but_its_numbers_ends_is_refused_after_few_steps(
+    function: Function, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It took a thousand steps, and then all the paths that leave the first sixty."""
     steps, joined = itertools.count(), Statement.joined  # a list would be noted as what the loop changes
 
@@ -92,18 +113,9 @@ def test_a_loop_that_nothing_but_its_numbers_ends_is_refused_after_few_steps(mon
         next(steps)
         return joined(statement, test)
 
-    def fitted(x: Any) -> Any:
-        value, last = x, -np.inf
-        while True:
-            value = 0.5 * value + x
-            if abs(value - last) < 1e-6:
-                break
-            last = value
-        return value
-
     monkeypatch.setattr(Statement, "joined", counted)
     with pytest.raises(ConcretizationError, match="give it a most number of steps"):
-        ps.trace(fitted, 9.0)
+        ps.trace(function, 9.0)
     assert next(steps) < 10
 
 
