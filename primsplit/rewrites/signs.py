@@ -22,7 +22,7 @@ def is_nonnegative(value: Value | None, made_by: Mapping[Var, Op], depth: int = 
     if op is None or depth == 0:
         return False
     row = traits(op.kind)
-    if row.sign or _is_square(op):
+    if row.sign or _is_square(op) or op.kind == "call::hypot":
         return True
 
     # Of no elements ReduceMax is -inf, which nothing reads as a size.

@@ -22,6 +22,7 @@ def told(function: Any) -> bool:
         lambda x, y: op.Mul(x, x),
         lambda x, y: op.Pow(x, np.asarray(4.0)),
         lambda x, y: op.Exp(x),
+        np.hypot,
         lambda x, y: op.Div(op.Mul(x, x), np.asarray(4.0)),
         lambda x, y: op.Add(op.Abs(x), op.Mul(op.Exp(y), op.Relu(x))),
         lambda x, y: op.ReduceSum(op.Reshape(op.Sqrt(x), [3, 1]), keepdims=0),
