@@ -70,11 +70,17 @@ SIX = since("onnx", "1.23", "it has no number for floats of six bits")
 WITH_SIX = [pytest.param(name, marks=SIX) if "float6" in name else name for name in EVERY]
 
 
+def within(name: str, x: np.ndarray) -> np.ndarray:
+    """Which floats a type of integers has a number for: of others C says nothing, and versions of ml_dtypes differ."""
+    limits = ml_dtypes.iinfo(name)
+    return (np.trunc(x) >= limits.min) & (np.trunc(x) <= limits.max)
+
+
 @pytest.mark.parametrize("name", WITH_SIX)
 def test_a_conversion_to_them_gives_the_numbers_of_numpy(name: str) -> None:
     finite = np.arange(2**16, dtype=np.uint16).view(ml_dtypes.bfloat16).astype(np.float32)
     finite = finite[np.isfinite(finite)]
-    near = finite[np.abs(finite) < 2**20] if name in INTEGERS else finite
+    near = finite[within(name, finite)] if name in INTEGERS else finite
     for x in (near, near.astype(np.float64), np.arange(-128, 128), np.arange(256, dtype=np.uint8)):
         made = ps.trace(lambda x: x.astype(name), x)(x)
         np.testing.assert_array_equal(made.astype(np.float32), x.astype(name).astype(np.float32))

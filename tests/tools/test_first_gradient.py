@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-ENTERED = {"layer": 146, "branches": 189}
+ENTERED = {"layer": 147, "branches": 190}
 """The most files whose functions the first gradient of a program enters."""
 
 
-IMPORTED = {"layer": 76, "branches": 113}
+IMPORTED = {"layer": 77, "branches": 114}
 """The most files that it imports."""
 
 
