@@ -67,7 +67,7 @@ def written_ops(op: Op, provider: Provider = "cpu", runtime: Runtime = OLDEST) -
     if op.kind not in WRITTEN_OUT:
         return 1
     try:
-        composition = _Legalizer(provider, runtime).composition_of(op)
+        composition = _composition_of(op, provider, runtime)
         return 1 if composition is None else len(_composed(op, composition, provider, runtime).ops)
     except PrimsplitError:  # it is told where the op is replaced, if it is still there
         return 1
@@ -83,7 +83,7 @@ class _Legalizer(Rewriter):
         if is_call(op):
             attributes = self.inside(op)
             return op if attributes is op.attributes else replace(op, attributes=attributes)
-        composition = self.composition_of(op)
+        composition = _composition_of(op, self.provider, self.runtime)
         if composition is None:
             return op
         body = _composed(op, composition, self.provider, self.runtime)
@@ -98,9 +98,10 @@ class _Legalizer(Rewriter):
             self.replaced[output] = renamed(result, inner)
         return None
 
-    def composition_of(self, op: Op) -> Composition | None:
-        on_cuda = pass_named("targets.cuda.for_cuda")(op) if self.provider == "cuda" else None
-        return on_cuda or (None if _is_sound(op, self.runtime) else find_composition(op, self.runtime))
+
+def _composition_of(op: Op, provider: Provider, runtime: Runtime) -> Composition | None:
+    on_cuda = pass_named("targets.cuda.for_cuda")(op) if provider == "cuda" else None
+    return on_cuda or (None if _is_sound(op, runtime) else find_composition(op, runtime))
 
 
 def _dtypes(op: Op) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from primsplit.ir import Block
+from primsplit.ir import Block, is_call, walk
 from primsplit.ir.passes import (
     array_of,
     dtype_among,
@@ -48,7 +48,9 @@ solve_linear_scans = imported("transforms.vectorized_loops.linear_scans.solve_li
 
 def _joined(block: Block, target: Target) -> Block:
     weigh = partial(written_ops, provider=target.provider, runtime=target.runtime)
-    return join_calls(block, target.stays, weigh)
+    # Most programs have none, and load no module for it: the kinds of the stage do not say their dtypes.
+    may_join = any(is_call(op) or weigh(op) > 1 for op in walk(block))
+    return join_calls(block, target.stays, weigh) if may_join else block
 
 
 def _optimized_without_calls(block: Block, target: Target) -> Block:

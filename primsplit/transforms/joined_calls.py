@@ -101,13 +101,11 @@ class _Joiner:
 
     def is_joinable(self, each: Op) -> bool:
         """Whether an op is long, of small arrays of known sizes, and does the same for each row of a batch."""
-        if is_call(each):
-            is_long = not self.stays(each) and self.weight(each.attributes["body"]) >= LEAST_OPS
-        else:
-            is_long = not each.blocks() and self.weigh(each) >= LEAST_OPS and is_deterministic(each.kind)
-        if not is_long:
+        if not all(map(_is_small, (*each.inputs, *each.outputs))):
             return False
-        return all(map(_is_small, each.inputs)) and all(map(_is_small, each.outputs))
+        if is_call(each):
+            return not self.stays(each) and self.weight(each.attributes["body"]) >= LEAST_OPS
+        return not each.blocks() and is_deterministic(each.kind) and self.weigh(each) >= LEAST_OPS
 
     def weight(self, body: Block) -> int:
         """Return the number of ops that a file writes for a body; 0 if one has blocks, or may differ between runs."""
