@@ -11,7 +11,7 @@ products may lose the sign of a zero, so they are only for arrays that are summe
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,19 +104,8 @@ class _Masking(LookingUp):
 
     def positive_part(self, outer: Op) -> Choice | None:
         """Return the choice of a cotangent or tangent that goes through max(x, 0), half of it at ties."""
-        first, array, rest = outer.inputs
-        above, inner = self.ops.maker(first, "Greater"), self.ops.maker(rest, "Where")
-        if array is None or above is None or inner is None or not _is_zero(inner.inputs[1]):
-            return None
-        below, half = self.ops.maker(inner.inputs[0], "Greater"), self.ops.maker(inner.inputs[2], "Mul")
-        if below is None or half is None:
-            return None
-        x, zero = above.inputs
-        is_of_zero = _is_zero(zero) and _is_zero(below.inputs[0]) and below.inputs[1] is x
-        if x is None or not is_of_zero or array not in half.inputs or not any(map(_is_half, half.inputs)):
-            return None
-        ops = (above, below, half, inner, outer)
-        return Choice(array, x, ops) if _are_alike(array, x, outer.outputs[0]) else None
+        found = positive_part(outer, self.ops.maker)
+        return found if found is not None and _are_alike(found.array, found.mask, outer.outputs[0]) else None
 
     def of_two(self, choice: Op) -> Choice | None:
         """Return a choice between two arrays that is summed."""
@@ -126,6 +115,27 @@ class _Masking(LookingUp):
             return None
         is_summed = all(reader is not None and reader.kind in SUMS for reader in self.ops.readers[made])
         return Choice(x, mask, (choice,), other=y) if is_summed else None
+
+
+def positive_part(outer: Op, maker: Callable[[Value | None, str], Op | None]) -> Choice | None:
+    """Return the choice Where(x > 0, array, Where(0 > x, 0, array / 2)) that an op ends.
+
+    `maker` returns the op of a kind that defines a value.
+    """
+    if outer.kind != "Where":
+        return None
+    first, array, rest = outer.inputs
+    above, inner = maker(first, "Greater"), maker(rest, "Where")
+    if array is None or above is None or inner is None or not _is_zero(inner.inputs[1]):
+        return None
+    below, half = maker(inner.inputs[0], "Greater"), maker(inner.inputs[2], "Mul")
+    if below is None or half is None:
+        return None
+    x, zero = above.inputs
+    is_of_zero = _is_zero(zero) and _is_zero(below.inputs[0]) and below.inputs[1] is x
+    if x is None or not is_of_zero or array not in half.inputs or not any(map(_is_half, half.inputs)):
+        return None
+    return Choice(array, x, (above, below, half, inner, outer))
 
 
 def _kept(choice: Op) -> Choice | None:

@@ -26,6 +26,7 @@ from primsplit.audit.statements import Assignment, Branch, Statement
 from primsplit.audit.trees import name, tree
 from primsplit.ir import Block, Const, Op, Value, Var, dims, reads
 from primsplit.ops.traits import traits
+from primsplit.rewrites.select_to_mask import positive_part
 
 SUMS = frozenset({"ReduceSum", "ReduceMean"})
 PIECES = frozenset({"Slice", "Reshape", "Concat", "Identity", "Squeeze", "Unsqueeze", "Transpose", "Cast"})
@@ -78,88 +79,85 @@ def with_masks(statements: Sequence[Statement], sizes: Sizes) -> list[Statement]
     made = {v: s.op for s in statements for v in s.op.outputs}
     found: list[Statement] = []
     hidden: dict[Op, list[Op]] = {}
-    shares: dict[Op, _Share] = {}
     readers = Counter(v for s in statements for v in {*read_by_statement(s)})
     by_op = {s.op: s for s in statements}
-    for statement in statements:
-        product, share = _mask(statement, made), _share(statement, made, sizes)
-        if share is not None:
-            product, shares[statement.op] = share.product, share
-        if product is None:
-            continue
-        given = share.given if share is not None else statement.op.attributes["then_branch"].ops[0].inputs
-        left = readers - Counter(read_by_statement(statement)) + Counter(v for v in {*given} if v is not None)
+    masked = {s.op: mask for s in statements if (mask := _masked(s, made, sizes)) is not None}
+    for op, mask in masked.items():
+        left = readers - Counter(read_by_statement(by_op[op])) + Counter({*mask.given})
         ops: dict[Op, None] = {}
-        for start in (statement.op.inputs[0], product.outputs[0]):
+        for start in (op.inputs[0], mask.product.outputs[0]):
             only_for(start, made, left, by_op, ops)
-        hidden[statement.op] = [o for op in ops for o in by_op[op].every_op()]
+        hidden[op] = [o for each in ops for o in by_op[each].every_op()]
     gone = {o for ops in hidden.values() for o in ops}
     for statement in statements:
         if statement.op in hidden:
             assert isinstance(statement, Branch)
             every = (*hidden[statement.op], *statement.every_op())
-            share = shares.get(statement.op)
-            found.append(as_first_side(statement, every) if share is None else share.written(statement, every, sizes))
+            found.append(masked[statement.op].written(statement, every, sizes))
         elif statement.op not in gone:
             found.append(statement)
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Share:
-    """The share of a cotangent that max(x, 0) hands to x, half of it at ties.
+class _Masked:
+    """A choice that `product` computes where that is no NaN, and the values that it is computed from.
 
-    `product` computes it where that is no NaN.
+    `share` is x and the cotangent of which max(x, 0) hands a share to x, half of it at ties; None for another choice.
     """
 
     product: Op
-    cotangent: Var
-    x: Var
+    given: tuple[Value, ...]
+    share: tuple[Var, Var] | None = None
 
-    @property
-    def given(self) -> tuple[Var, ...]:
-        """The operands of the choice."""
-        return self.x, self.cotangent
-
-    def written(self, statement: Statement, ops: tuple[Op, ...], sizes: Sizes) -> Idiom:
+    def written(self, statement: Branch, ops: tuple[Op, ...], sizes: Sizes) -> Idiom:
         """Return the choice that the file falls back to, in the place of its branch."""
-        x, d = (name(sizes.names[v]) for v in (self.x, self.cotangent))
+        if self.share is None:
+            return as_first_side(statement, ops)
+        x, d = (name(sizes.names[v]) for v in self.share)
         value = tree("where(x > 0, d, where(x < 0, 0, 0.5 * d))", x=x, d=d)
-        return computed_by(statement, "share_of_maximum", self.given, ops, value, is_elementwise=True)
+        return computed_by(statement, "share_of_maximum", self.share, ops, value, is_elementwise=True)
 
 
-def _share(statement: Statement, made: Mapping[Var, Op], sizes: Sizes) -> _Share | None:
-    """Return the share that a branch hands on unless it has a NaN; None for another statement."""
-    product = _unless_nan(statement, made)
-    if product is None:
+def _masked(statement: Statement, made: Mapping[Var, Op], sizes: Sizes) -> _Masked | None:
+    """Return the choice whose product a branch hands on unless its sum is NaN; None for another statement."""
+    if not isinstance(statement, Branch):
         return None
-    then = statement.op.attributes["then_branch"]
+    then, otherwise = (statement.op.attributes[key] for key in ("then_branch", "else_branch"))
+    if [op.kind for op in otherwise.ops] != ["Identity"]:
+        return None
+    product = _made_by(otherwise.ops[0].inputs[0], "Mul", made)
+    if product is None or not _tests_sum(statement.op.inputs[0], product.outputs[0], made):
+        return None
+    return _mask(then, product, made) or _share(then, product, made, sizes)
+
+
+def _mask(then: Block, product: Op, made: Mapping[Var, Op]) -> _Masked | None:
+    """Return the choice between an array and 0 of which a product by its test is the same."""
+    if [op.kind for op in then.ops] != ["Where"]:
+        return None
+    test, value, zero = then.ops[0].inputs
+    masks = [made[v] for v in product.inputs if v is not value and isinstance(v, Var) and v in made]
+    is_mask = value in product.inputs and [(op.kind, op.inputs[0]) for op in masks] == [("Cast", test)]
+    is_zero = isinstance(zero, Const) and zero.number == 0
+    given = tuple(v for v in then.ops[0].inputs if v is not None)
+    return _Masked(product, given) if is_mask and is_zero else None
+
+
+def _share(then: Block, product: Op, made: Mapping[Var, Op], sizes: Sizes) -> _Masked | None:
+    """Return the share of a cotangent that max(x, 0) hands to x, if a product by relu(x) / x is the same."""
     inside = {**made, **{v: op for op in then.ops for v in op.outputs}}
-    for cotangent, quotient in (product.inputs, product.inputs[::-1]):
-        divided = inside.get(quotient) if isinstance(quotient, Var) else None
-        x = divided.inputs[1] if divided is not None and divided.kind == "Div" else None
-        above = None if divided is None or not isinstance(x, Var) else inside.get(divided.inputs[0])
-        if above is None or (above.kind, above.inputs) != ("Relu", (x,)) or not isinstance(cotangent, Var):
-            continue
-        if x in sizes.names and cotangent in sizes.names and _is_choice(then, cotangent, x, inside):
-            return _Share(product, cotangent, x)
-    return None
-
-
-def _is_choice(block: Block, d: Var, x: Var, made: Mapping[Var, Op]) -> bool:
-    """Whether a block computes where(x > 0, d, where(0 > x, 0, 0.5 * d))."""
-    outer = _made_by(block.results[0], "Where", made)
-    inner = None if outer is None or outer.inputs[1] is not d else _made_by(outer.inputs[2], "Where", made)
-    if outer is None or inner is None or not _is_number(inner.inputs[1], 0):
-        return False
-    positive, negative = (_made_by(op.inputs[0], "Greater", made) for op in (outer, inner))
-    half = _made_by(inner.inputs[2], "Mul", made)
-    if positive is None or negative is None or half is None:
-        return False
-    is_half = half.inputs[0] is d and _is_number(half.inputs[1], 0.5)
-    tests = positive.inputs[0] is x and _is_number(positive.inputs[1], 0) and negative.inputs[1] is x
-    is_all = {*block.ops} <= {outer, inner, positive, negative, half}
-    return is_half and tests and is_all and _is_number(negative.inputs[0], 0)
+    outer = _made_by(then.results[0], "Where", inside)
+    choice = None if outer is None else positive_part(outer, lambda value, kind: _made_by(value, kind, inside))
+    if choice is None or not {*then.ops} <= {*choice.ops} or choice.array not in product.inputs:
+        return None
+    x, d = choice.mask, choice.array
+    (quotient,) = (v for v in product.inputs if v is not d) if product.inputs.count(d) == 1 else (None,)
+    divided = _made_by(quotient, "Div", inside)
+    above = None if divided is None or divided.inputs[1] is not x else _made_by(divided.inputs[0], "Relu", inside)
+    if above is None or above.inputs[0] is not x or not (isinstance(x, Var) and isinstance(d, Var)):
+        return None
+    return _Masked(product, (x, d), (x, d)) if x in sizes.names and d in sizes.names else None
 
 
 def _made_by(value: Value | None, kind: str, made: Mapping[Var, Op]) -> Op | None:
@@ -167,37 +165,9 @@ def _made_by(value: Value | None, kind: str, made: Mapping[Var, Op]) -> Op | Non
     return op if op is not None and op.kind == kind else None
 
 
-def _is_number(value: Value | None, number: float) -> bool:
-    return isinstance(value, Const) and value.number is not None and bool(value.number == number)
-
-
 def read_by_statement(statement: Statement) -> set[Value]:
     """Return the values that a statement and those inside it read."""
     return {v for op in statement.every_op() for v in reads(op)}
-
-
-def _mask(statement: Statement, made: Mapping[Var, Op]) -> Op | None:
-    """Return the product by a mask that a branch hands on unless it has a NaN; None for another statement."""
-    product = _unless_nan(statement, made)
-    then = None if product is None else statement.op.attributes["then_branch"]
-    if product is None or then is None or [op.kind for op in then.ops] != ["Where"]:
-        return None
-    test, value, zero = then.ops[0].inputs
-    masks = [made[v] for v in product.inputs if v is not value and isinstance(v, Var) and v in made]
-    is_mask = value in product.inputs and [(op.kind, op.inputs[0]) for op in masks] == [("Cast", test)]
-    return product if is_mask and _is_number(zero, 0) else None
-
-
-def _unless_nan(statement: Statement, made: Mapping[Var, Op]) -> Op | None:
-    """Return the product that a branch hands on unless its sum is NaN; None for another statement."""
-    if not isinstance(statement, Branch):
-        return None
-    otherwise = statement.op.attributes["else_branch"]
-    if [op.kind for op in otherwise.ops] != ["Identity"]:
-        return None
-    handed = otherwise.ops[0].inputs[0]
-    product = _made_by(handed, "Mul", made) if isinstance(handed, Var) else None
-    return product if product is not None and _tests_sum(statement.op.inputs[0], product.outputs[0], made) else None
 
 
 def _tests_sum(test: Value | None, value: Var, made: Mapping[Var, Op]) -> bool:
