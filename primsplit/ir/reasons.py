@@ -103,7 +103,7 @@ def _kept(argument: Any) -> Any:
 
 
 _SHOWN = 200
-"""How many characters of an argument that is not kept are shown."""
+"""The most characters of the `repr` of an argument that is not kept; the text in its place holds them."""
 
 
 def _copied(error: E) -> E:

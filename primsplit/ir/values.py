@@ -204,7 +204,8 @@ def data_of(array: AnyArray, name: str = "") -> AnyArray | Data:
     """Return the data for a Const of an array; a long array of the same bits and name gets the same data.
 
     What a loop reads in each of its steps, or a function constructs in each of its calls, is then written to a file
-    once. One whose owner may write to it again, or that is mapped from a file, shares data with no other array.
+    once. One whose owner may write to it again shares data with other views of that memory alone, and one that is
+    mapped from a file with arrays of that file alone.
     """
     if array.size <= SMALL or array.dtype.itemsize not in {1, 2, 4, 8} or array.dtype.kind == "O":
         return array

@@ -227,9 +227,13 @@ def _called(value: Any) -> Any:
     return value.func if isinstance(value, functools.partial) else value
 
 
+def _full_name(value: Any) -> tuple[Any, Any]:
+    """Return the module and the name of a function or class; None for what it does not tell."""
+    return attribute_of(value, "__module__"), attribute_of(value, "__name__")
+
+
 def _is_clock(chain: Chain, call: Call | None, value: Any) -> bool:
-    is_named = (attribute_of(value, "__module__"), attribute_of(value, "__name__")) in CLOCKS_BY_NAME
-    if is_named or any(value is each for each in CLOCKS):
+    if _full_name(value) in CLOCKS_BY_NAME or any(value is each for each in CLOCKS):
         return True
     if value is time.strftime:
         return call is None or call.positional < 2
@@ -243,7 +247,7 @@ def _is_clock(chain: Chain, call: Call | None, value: Any) -> bool:
 
 def _is_of_process(chain: Chain, value: Any, filename: str) -> bool:
     """Whether a call gives another number in each process, and computes with it or begins a generator by it."""
-    if (attribute_of(value, "__module__"), attribute_of(value, "__name__")) in OF_PROCESS:
+    if _full_name(value) in OF_PROCESS:
         return not tracing.is_shown_alone(filename, chain.line, chain.column)
     if value is hash and (not sys.flags.hash_randomization or isinstance((chain.given or ("",))[0], int | float)):
         return False
@@ -256,7 +260,7 @@ def _is_fresh(chain: Chain, value: Any) -> bool:
     is_of_system = isinstance(attribute_of(value, "__self__"), random.SystemRandom) or value is random.SystemRandom
     if is_of_system or any(value is each for each in SYSTEM_DRAWS):
         return True
-    where, name = attribute_of(value, "__module__"), attribute_of(value, "__name__")
+    where, name = _full_name(value)
     if where == "secrets" or (where == "uuid" and name in UUIDS):
         return isinstance(value, FunctionType)
     is_kind = name in UNSEEDED and str(where).partition(".")[0] in {"numpy", "random"}

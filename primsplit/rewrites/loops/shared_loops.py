@@ -72,7 +72,7 @@ def _with_fewer(block: Block) -> Block:
 
 
 def _keys(loop: Numbered) -> set[Hashable]:
-    """Return a key that another loop must share to be merged with this one: a carry, or that Scans run loops."""
+    """Return keys, one of which another loop must share to be merged with this one: carries; that a Scan runs loops."""
     parts = loop.loop
     walks = {(loop.length, "walk")} if parts.is_scan and not parts.body.kinds.isdisjoint(LOOPS) else set()
     return {*((loop.length, carry) for carry in loop.carries[parts.lead :]), *walks}

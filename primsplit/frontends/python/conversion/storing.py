@@ -8,7 +8,7 @@ held[k] += a                    joins.changed(held, k, "iadd", lambda: a)
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,8 +98,7 @@ def put(value: Any, held: Any, index: Any) -> None:
     elif type(held) is list and is_unknown_place(index) and _are_alike([value, *held]):
         checked = place_in(len(held), index, "list assignment index out of range")
         place = op.Gather(np.arange(len(held)), checked)  # the run fails for an index out of range
-        for k, old in enumerate(held):
-            held[k] = _chosen(op.Equal(place, k), value, old)
+        _put_at(value, held, enumerate(range(len(held))), place)
     else:
         OPERATORS[False].indexed(held)[index] = value
 
@@ -121,16 +120,20 @@ def _put_by_key(value: Any, held: Any, key: Either) -> None:
         raise key.refusal()
     if not _are_alike([value, *(held[thing] for thing in things)]):
         raise key.refusal()
-    for k, thing in zip(possible, things, strict=True):
-        held[thing] = _chosen(op.Equal(key.number, k), value, held[thing])
+    _put_at(value, held, zip(possible, things, strict=True), key.number)
 
 
 def _put_by_number(value: Any, held: dict[Any, Any], found: Keys) -> None:
     """Store a value that was computed from the element of a traced key, which is thus in the dictionary."""
     if not _are_alike([value, *(held[key] for key in found.keys)]):
         raise no_number(as_array(found.place).type, "a hash")
-    for k, key in enumerate(found.keys):
-        held[key] = _chosen(op.Equal(found.place, k), value, held[key])
+    _put_at(value, held, enumerate(found.keys), found.place)
+
+
+def _put_at(value: Any, held: Any, numbered: Iterable[tuple[int, Any]], number: Any) -> None:
+    """Store a value at the key, or the index, that has the number which only the run knows."""
+    for k, key in numbered:
+        held[key] = _chosen(op.Equal(number, k), value, held[key])
 
 
 def _are_alike(values: list[Any]) -> bool:
