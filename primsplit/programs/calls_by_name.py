@@ -44,12 +44,16 @@ class Chain(NamedTuple):
 @functools.lru_cache(maxsize=4096)
 def chains(code: CodeType) -> tuple[Chain, ...]:
     """Return the paths that a code, but not the codes inside of it, loads and calls, or gives a name to."""
-    listed = [*_instructions(code)]
-    return tuple(_chains(listed))
+    return tuple(_chains(_instructions(code)))
 
 
-def _instructions(code: CodeType) -> Iterator[dis.Instruction]:
-    """Yield the instructions of a code. From Python 3.13 on, one may load or store two local variables: it is two."""
+@functools.lru_cache(maxsize=1024)
+def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
+    """Return the instructions of a code. From Python 3.13 on, one may load or store two local variables: it is two."""
+    return tuple(_of_one_variable(code))
+
+
+def _of_one_variable(code: CodeType) -> Iterator[dis.Instruction]:
     for each in dis.get_instructions(code):
         parts = _OF_TWO.findall(each.opname)
         if len(parts) == 2:
@@ -63,7 +67,7 @@ def _instructions(code: CodeType) -> Iterator[dis.Instruction]:
 _OF_TWO = re.compile(r"(?:LOAD|STORE)_FAST")
 
 
-def _chains(listed: list[dis.Instruction]) -> Iterator[Chain]:
+def _chains(listed: Sequence[dis.Instruction]) -> Iterator[Chain]:
     position = 0
     while position < len(listed):
         first = listed[position]
@@ -99,7 +103,7 @@ def call_of(code: CodeType, chain: Chain) -> Call | None:
 @functools.lru_cache(maxsize=4096)
 def _calls(code: CodeType) -> Mapping[tuple[int, int], Call]:
     """Return the calls of a code by the place where each starts; of calls in a row, `f(x)(y)`, the first."""
-    listed = [*_instructions(code)]
+    listed = _instructions(code)
     found: dict[tuple[int, int], Call] = {}
     taken = set()
     for position, each in enumerate(listed):
@@ -113,10 +117,10 @@ def _calls(code: CodeType) -> Mapping[tuple[int, int], Call]:
     return found
 
 
-def _call(code: CodeType, before: list[dis.Instruction], call: dis.Instruction) -> Call:
+def _call(code: CodeType, before: Sequence[dis.Instruction], call: dis.Instruction) -> Call:
     is_named = call.opname == "CALL_KW" or before[-1].opname == "KW_NAMES"
     names: tuple[str, ...] = code.co_consts[before[-1].arg or 0] if is_named else ()  # dis tells no names in 3.11
-    loaded = before[-1 - len(names) : -1] if names else []
+    loaded = before[-1 - len(names) : -1] if names else ()
     is_plain = all(i.opname.startswith("LOAD") for i in loaded)
     values = [i.argval if is_plain and i.opname == "LOAD_CONST" else UNKNOWN for i in loaded]
     return Call((call.arg or 0) - len(names), dict(zip(names, values, strict=True)))
@@ -125,7 +129,7 @@ def _call(code: CodeType, before: list[dis.Instruction], call: dis.Instruction) 
 _KINDS = {"global": GLOBAL, "closed": CLOSED, "local": LOCAL}
 
 
-def _given(following: list[dis.Instruction]) -> tuple[Any, ...] | None:
+def _given(following: Sequence[dis.Instruction]) -> tuple[Any, ...] | None:
     if following and following[0].opname == "CALL" and following[0].arg == 0:
         return ()
     if following and following[0].opname in {"LOAD_CONST", "RETURN_CONST", "LOAD_SMALL_INT"}:
@@ -139,8 +143,7 @@ def attributes_of_results(code: CodeType) -> tuple[tuple[str, int], ...]:
 
     Each has its name and line: `rvs` of `scipy.stats.gamma(2).rvs()`.
     """
-    listed = [*_instructions(code)]
-    pairs = itertools.pairwise(listed)
+    pairs = itertools.pairwise(_instructions(code))
     found = [each for before, each in pairs if before.opname.startswith("CALL") and each.opname in ATTRIBUTE]
     places = [(str(each.argval), each.positions) for each in found]
     return tuple((name, p.lineno) for name, p in places if p is not None and p.lineno is not None)
