@@ -21,6 +21,7 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("kind", KINDS, ids=["layer_norm", "gelu_and_mask", "opset_16"])
 def test_the_pullback_of_an_exported_encoder_is_listed_and_runs(kind: dict[str, Any], tmp_path: Path) -> None:
     onnx.save(encoder(**kind), tmp_path / "encoder.onnx")

@@ -38,7 +38,7 @@ def test_the_schema_is_one() -> None:
     assert json.loads(schema_text()) == schema()
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(18)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_the_report_of_every_model_follows_the_schema_and_has_each_node_once(path: Path, tmp_path: Path) -> None:
     made = Exported(str(path), FunctionDerivation(), quiet=True)

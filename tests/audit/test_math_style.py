@@ -48,7 +48,7 @@ def assert_is_short(file: Written) -> None:
     assert len(shown.operators) <= 0.1 * shown.count
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(18)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_the_statements_of_a_model_have_each_node_once_and_compute_its_file(path: Path, tmp_path: Path) -> None:
     made, written = write(path, tmp_path)

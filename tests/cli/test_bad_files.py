@@ -137,6 +137,7 @@ def test_an_answer_that_finds_no_room_is_told_as_such() -> None:
     )
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["rules", "Abs"]], ids=" ".join)
 def test_a_help_that_finds_no_room_is_told_as_such(arguments: list[str]) -> None:

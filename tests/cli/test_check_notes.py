@@ -125,6 +125,7 @@ def example_inputs():
 """
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("method", "verdict"), [("RK45", "ok"), ("LSODA", "unclear")])
 def test_an_equation_is_as_far_from_numpys_as_other_steps_explain(
     primsplit: Callable[..., Any], model: Callable[..., Path], method: str, verdict: str

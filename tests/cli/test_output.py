@@ -53,6 +53,7 @@ def piped(tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[bytes]"]
     return run
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("encoding", ["cp1252", pytest.param("ascii", marks=pytest.mark.slow), "utf-8"])
 def test_what_an_encoding_has_no_character_for_is_escaped(piped: Callable[..., Any], encoding: str) -> None:
     shown = "d_θ" if encoding == "utf-8" else "d_\\u03b8"

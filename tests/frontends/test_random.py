@@ -241,6 +241,7 @@ def test_shapes_that_are_none_give_no_numbers_and_small_ones_never_a_quotient_of
     assert np.isfinite(run(lambda a: random.dirichlet(a * np.ones(4), 99), np.float64(1e-4))).all()
 
 
+@pytest.mark.slow
 def test_dirichlet_vectors_sum_to_one_and_move_with_their_shapes() -> None:
     shapes = np.array([0.3, 2.0, 0.7, 1.5])
     program = ps.trace(lambda a: random.dirichlet(a, (3, 2)), N)

@@ -84,6 +84,7 @@ def assert_nestings_agree(f: Callable[..., Any], x: Any, v: Any) -> Any:
     return first
 
 
+@pytest.mark.slow
 def test_the_products_of_squeezenet_with_its_image_are_those_of_all_nestings_and_of_differences(tmp_path: Path) -> None:
     path = str(tmp_path / "squeezenet.onnx")
     model = light_network("squeezenet", double=True)

@@ -25,7 +25,7 @@ SCIPYS: dict[str, tuple[Function, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", slowly(SCIPYS, {"eigh", "solve, symmetric"}))
 def test_a_function_of_complex_matrices_is_scipys_with_gradients(name: str) -> None:
     function, given = SCIPYS[name]

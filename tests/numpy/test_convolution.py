@@ -75,7 +75,7 @@ def test_infinity_and_nan_reach_the_sums_that_hold_them_alone(number: float, siz
     np.testing.assert_allclose(program(a, v), np.convolve(a, v), rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("lengths", [(700, 300), (300, 700), (3000, 50)])
 @pytest.mark.parametrize("make", [lambda x: ps.spec("float64", x.shape), lambda x: ps.spec("float64", [f"N{len(x)}"])])
 def test_derivatives_to_second_order_are_correlations(make: Callable[[Array], Any], lengths: tuple[int, int]) -> None:

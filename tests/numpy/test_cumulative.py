@@ -40,7 +40,7 @@ GRADIENTS: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_the_gradient_of_a_running_result_is_right_to_second_order(name: str) -> None:
     check_grads(*GRADIENTS[name])

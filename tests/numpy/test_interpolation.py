@@ -16,6 +16,7 @@ AT = np.array([[-0.7, 0.3, 1.1], [2.2, 3.9, 5.1]])
 LONG = np.sort(np.random.default_rng(0).uniform(0, 9, 100))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "options",
     [{}, {"left": -3.0}, {"right": 7.0}, {"left": -1.0, "right": 1.0}, {"period": 3.3}, {"period": -2.7}],

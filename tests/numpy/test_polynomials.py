@@ -61,6 +61,7 @@ def test_a_polynomial_made_in_steps_has_numpys_value_and_gradients(name: str) ->
     check_grads(function, *args, resize=(1, 2))
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("name", FITS)
 def test_a_fit_has_numpys_value_and_gradients(name: str) -> None:
     function, args = FITS[name]

@@ -178,7 +178,7 @@ def test_the_sum_of_large_integers_is_exact_and_wraps(axis: Any, keepdims: bool)
 NARROW = ["int8", "int16", "int32", "int64", "uint8", "uint32", "uint64"]
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("size", [0, 1, 3, 32, 33, 1100])
 def test_products_and_sums_of_integers_wrap(dtype: str, size: int) -> None:
@@ -189,6 +189,7 @@ def test_products_and_sums_of_integers_wrap(dtype: str, size: int) -> None:
     check_agrees(lambda x: np.prod(x, 0, initial=7, where=x % 3 == 0), x)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("dtype", NARROW)
 def test_sums_of_products_of_integers_wrap(dtype: str) -> None:
     limits = np.iinfo(dtype)

@@ -27,6 +27,7 @@ def test_a_series_has_its_values_at_every_size(name: str) -> None:
     check_every_size(lambda x, c: of(name, "val")(x, c, tensor=False), "M", "N M", sizes=(0, 1, 3))
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_series_are_added_differentiated_and_integrated_at_every_size(name: str) -> None:
     check_every_size(lambda a, b: (of(name, "add")(a, b), of(name, "sub")(a, b)), "N", "M", sizes=(0, 1, 3))
@@ -44,11 +45,13 @@ def test_series_of_single_precision_stay_so(name: str) -> None:
     assert ps.trace(of(name, "val"), x, ps.spec("float32", ["N"]))(x, x).dtype == np.float32
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_series_are_multiplied_at_every_size(name: str) -> None:
     check_every_size(of(name, "mul"), "N", "M", sizes=(0, 1, 2, 3))
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_series_of_two_variables_have_their_values_at_every_size(name: str) -> None:
     check_every_size(of(name, "val2d"), "K", "K", "N M", sizes=(0, 1, 3))
@@ -63,6 +66,7 @@ def test_classes_of_polynomials_are_called_at_every_size() -> None:
     check_every_size(lambda x, c: np.poly1d(c)(x), "2", "N")
 
 
+@pytest.mark.slow
 def test_polynomials_are_fitted_to_points_at_every_size() -> None:
     check_every_size(lambda x, y: chebyshev.chebfit(x, y, 1), "ascending N", "N", sizes=(0, 2, 4))
 
@@ -76,6 +80,7 @@ def test_sums_and_products_of_no_coefficients_are_numpys() -> None:
 X, FIRST, SECOND = np.array([0.3, -0.8, 1.4]), np.array([0.5, -1.0, 0.7, 0.2]), np.array([0.1, 0.9, -0.6])
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_second_derivatives_of_series(name: str) -> None:
     def f(x: Any, a: Any, b: Any) -> Any:
@@ -85,6 +90,7 @@ def test_second_derivatives_of_series(name: str) -> None:
     check_grads(f, X, FIRST, SECOND, order=2)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_second_derivatives_of_products_of_series(name: str) -> None:
     check_grads(lambda a, b: np.tanh(of(name, "mul")(a, b)), FIRST, SECOND, order=2)

@@ -46,6 +46,7 @@ def test_membership_of_bools_of_mixed_dtypes_and_of_nan_is_numpys() -> None:
     check_agrees(lambda a: np.isin(a, [2, 3]), np.array(3))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", ["union1d", "intersect1d", "setdiff1d", "setxor1d"])
 def test_the_gradient_of_a_set_operation_goes_back_to_its_arrays(name: str) -> None:
     check_grads(lambda a, b: SETS[name](a, b) ** 2, np.unique(A), np.array([0.4, 7.0, 4.0]))

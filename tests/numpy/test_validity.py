@@ -28,6 +28,7 @@ BEYOND: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
 }
 
 
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", BEYOND)
 def test_every_derivative_is_missing_where_the_value_is(name: str) -> None:
     function, at = BEYOND[name]
@@ -36,6 +37,7 @@ def test_every_derivative_is_missing_where_the_value_is(name: str) -> None:
     assert np.all(np.isnan(gradient))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", ["ellipk", "betainc beyond 1", "xlogy"])
 def test_second_and_forward_derivatives_are_missing_too(name: str) -> None:
     function, at = BEYOND[name]

@@ -38,6 +38,7 @@ FIXED = {
 """Weights, whose sizes the file tells."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("kind", ROWS)
 def test_a_cotangent_has_the_sizes_of_its_input(kind: str, tmp_path: Path) -> None:
     random = np.random.default_rng(0)

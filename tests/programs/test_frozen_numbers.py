@@ -486,6 +486,7 @@ ps.grad({"text": by_a_text, "statement": by_a_statement}[sys.argv[1]])(1.0)
 """
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("way", ["text", "statement"])
 def test_a_draw_of_a_module_that_the_function_imports_first_is_told(way: str, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "importing.py"

@@ -84,6 +84,7 @@ def with_default(data: Any) -> Callable[..., Any]:
     return function
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("make", [around, with_default])
 def test_functions_that_hold_arrays_are_not_kept(make: Callable[[Any], Callable[..., Any]]) -> None:
     function = make(np.ones(2))

@@ -22,6 +22,7 @@ ORDERS = [0, 8, -2, 0.3, 20.5]
 MORE = [1, 2, 20, -1, -7, 0.5, 2.5, -1.5, 1.7, 7.25, -0.5, -2.3]
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("order", [*ORDERS, *(pytest.param(v, marks=pytest.mark.slow) for v in MORE)])
 def test_each_order_has_scipys_values(order: float) -> None:
     """SciPy's own errors, up to 8e-14 for fractional orders, are part of the tolerance."""
@@ -51,6 +52,7 @@ def test_values_are_right_to_a_few_units_in_the_last_place(function: Any, order:
     np.testing.assert_allclose(found, exact, rtol=4e-15)
 
 
+@pytest.mark.slow
 def test_what_is_special_is_scipys() -> None:
     orders = np.array([[0], [1], [2], [0.5], [2.5]])
     for function in EVERY:
@@ -58,7 +60,7 @@ def test_what_is_special_is_scipys() -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-14, err_msg=f"{function}")
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize(
     "function", [sp.kn, sp.yn, sp.jn, sp.jve, pytest.param(sp.yve, marks=pytest.mark.slow), *EVERY]
 )
@@ -75,6 +77,7 @@ def test_second_derivatives_of_fractional_orders_agree_with_central_differences(
     check_grads(lambda x: function(1.5, x), np.array([0.4, 2.1, 4.1, 9.4]))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", [sp.y0, sp.y1])
 def test_the_second_kind_of_orders_0_and_1(function: Any) -> None:
     found = ps.trace(function, POSITIVE)(POSITIVE)

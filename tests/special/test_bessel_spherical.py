@@ -38,6 +38,7 @@ def test_what_is_special_is_scipys() -> None:
             np.testing.assert_allclose(found, function(order, ENDS), rtol=1e-14, atol=1e-14, err_msg=f"{function}")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("function", EVERY)
 def test_gradients_agree_with_central_differences(function: Any) -> None:
     check_grads(lambda x: function(2, x), np.array([0.4, 2.1, 4.1, 9.4]), value_tolerance=1e-11)

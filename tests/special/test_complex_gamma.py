@@ -37,7 +37,7 @@ def test_complex64_and_no_elements_are_scipys(name: str) -> None:
     check_narrow(name)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", PLACES)
 def test_derivatives_agree_with_central_differences(name: str) -> None:
     check_slopes(name, PLACES[name])

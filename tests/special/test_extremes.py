@@ -88,7 +88,7 @@ BEYOND: dict[str, list[list[float]]] = {
 """Arguments of which the last alone are in the domain."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("name", BEYOND)
 def test_beyond_the_domain_value_and_derivative_are_nan(name: str) -> None:
     columns, function = [np.array(c) for c in zip(*BEYOND[name], strict=True)], getattr(sp, name)
@@ -125,6 +125,7 @@ ENDS_OF: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]]]] = {
 }
 
 
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("name", ENDS_OF)
 def test_values_of_hard_arguments_are_scipys(name: str) -> None:
     function, rows = ENDS_OF[name]
@@ -148,6 +149,7 @@ SLOPES_AT: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
 }
 
 
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", SLOPES_AT)
 def test_gradients_of_hard_arguments_are_differences(name: str) -> None:
     function, at = SLOPES_AT[name]

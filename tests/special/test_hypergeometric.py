@@ -77,6 +77,7 @@ def test_where_too_many_digits_are_lost_there_is_no_number() -> None:
 PLACES = np.array([-0.7, 0.2, 0.8])
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("function", "z"),
     [

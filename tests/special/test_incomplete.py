@@ -42,6 +42,7 @@ def test_an_incomplete_beta_function_gives_what_scipy_gives(function: Any) -> No
     close(ps.trace(function, a, b, x)(a, b, x), function(a, b, x), 2e-12)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
 def test_shapes_and_dtypes_are_scipys(shape: tuple[int, ...]) -> None:
     x = np.full(shape, 0.4, np.float32)
@@ -58,6 +59,7 @@ def test_first_and_second_derivatives_agree_with_central_differences() -> None:
     check_grads(lambda x: sp.betainc(a, 3.5, x) + 2 * sp.betaincc(1.0, a, x), between(0.1, 0.9, (9,)), symbolic=False)
 
 
+@pytest.mark.slow
 def test_first_derivatives_of_arrays_of_any_size_agree_with_central_differences() -> None:
     check_grads(lambda x: sp.gammainc(0.3, x) + 2 * sp.gammaincc(0.3, x), between(0.1, 0.75, (5,)), order=1)
     check_grads(lambda x: sp.betainc(0.3, 3.5, x), between(0.1, 0.9, (5,)), order=1)
@@ -121,6 +123,7 @@ BETA_SLOPES = [
 """Both shapes, the place, and mpmath's derivatives of betainc in a, b, a twice, both, b twice."""
 
 
+@pytest.mark.slow
 def test_derivatives_of_beta_functions_in_the_shapes_are_mpmaths_far_out_too() -> None:
     a, b, x, *wanted = np.array(BETA_SLOPES).T
 
@@ -149,6 +152,7 @@ def test_derivatives_in_tiny_shapes_are_mpmaths() -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("function", "args"),
     [
@@ -170,6 +174,7 @@ def test_derivatives_in_a_shape_at_the_ends_are_those_of_the_limit() -> None:
     np.testing.assert_allclose(ps.grad(lambda a: np.sum(sp.betainc(a, 1.0, x)))(a), wanted, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_shape_in_float32_has_the_gradient_of_float64() -> None:
     a, x = np.array([0.5, 3.0, 40.0], np.float32), np.array([0.1, 2.0, 44.0], np.float32)
     for function in (sp.gammainc, lambda a, x: sp.betainc(a, 2 * a, 0.01 * x)):

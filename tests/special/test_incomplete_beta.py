@@ -17,12 +17,13 @@ ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
 ]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(("function", "args", "wrt"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
 def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: Any, wrt: tuple[int, ...]) -> None:
     check(function, *args, wrt=wrt)
 
 
+@pytest.mark.slow
 def test_one_shape_may_be_much_larger_than_the_other() -> None:
     """I_x(2, b) is 1 - (1 - x)**b (1 + b x)."""
     z = np.array([0.1, 1.0, 3.0, 20.0])

@@ -17,11 +17,13 @@ ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
 ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("function", "args", "wrt"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
 def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: Any, wrt: tuple[int, ...]) -> None:
     check(function, *args, wrt=wrt)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("function", "sign"), [(sp.gammainc, 1.0), (sp.gammaincc, -1.0)])
 def test_second_derivatives_in_the_shape_are_those_of_differences(function: Any, sign: float) -> None:
     """In both, that of the density x**(a - 1) exp(-x) / gamma(a) in `a`."""

@@ -51,7 +51,7 @@ def test_what_is_special_is_scipys() -> None:
     np.testing.assert_allclose(ps.trace(pairs, x)(x), pairs(x))
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("place", range(4))
 def test_derivatives_agree_with_central_differences(place: int) -> None:
     first, second = PAIRS[place]
@@ -59,6 +59,7 @@ def test_derivatives_agree_with_central_differences(place: int) -> None:
     check_grads(lambda x: np.stack([first(x), second(x)]), x)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_kelvin_gives_all_of_them_in_complex_numbers_of_the_dtype(dtype: Any) -> None:
     def parts(x: Any) -> Any:

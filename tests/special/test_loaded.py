@@ -160,6 +160,7 @@ EXACT: dict[str, tuple[Function, float]] = {
 """Points where pieces of a function meet, and where it has a derivative."""
 
 
+@pytest.mark.sweep(10)
 @pytest.mark.parametrize("name", EXACT)
 def test_the_slope_of_a_loaded_file_is_right_where_pieces_meet(name: str, tmp_path: Path) -> None:
     function, x = EXACT[name]
@@ -187,7 +188,7 @@ def test_a_loaded_log1p_keeps_the_slope_of_its_formula_below_the_domain(dtype: t
     np.testing.assert_allclose(ps.grad(lambda x: np.sum(model(x)))(x), 1 / (x + 1), rtol=1e-6)
 
 
-@pytest.mark.sweep(20)
+@pytest.mark.sweep(220)
 @pytest.mark.parametrize("name", CASES)
 def test_the_slope_of_a_loaded_file_is_right_or_nan(name: str, tmp_path: Path) -> None:
     points = POINTS[POINTS >= -1.0] if name == "log1p" else POINTS  # below, see the test above

@@ -38,6 +38,7 @@ EXACT = [
 """mpmath's."""
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", BOTH)
 def test_values_are_right_to_a_few_units_in_the_last_place(function: Any) -> None:
     rows = [row[1:] for row in EXACT if row[0] is function]

@@ -76,7 +76,7 @@ SLOW = {n for n in FUNCTIONS if n.startswith(("fftconvolve", "correlate2d", "con
 """Rows of compositions of functions that other rows cover."""
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in FUNCTIONS])
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]

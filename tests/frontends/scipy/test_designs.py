@@ -42,7 +42,7 @@ DESIGNS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(18)
 @pytest.mark.parametrize("name", DESIGNS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     check_grads(lambda w: DESIGNS[name](w), EDGES, symbolic=False, value_tolerance=1e-9)

@@ -22,6 +22,7 @@ METRICS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", METRICS)
 def test_distances_of_rows_are_scipys_with_gradients(name: str) -> None:
     options = METRICS[name]

@@ -245,7 +245,7 @@ OTHERWISE_SINCE_1_18 = frozenset({"lfilter_zi", "linregress", "linregress of one
 """Functions that SciPy 1.18 computes for one coefficient or one point, which it refused before, or warns of for two."""
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(104)
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_function_is_scipys_at_every_size(name: str) -> None:

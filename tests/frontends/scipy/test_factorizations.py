@@ -61,7 +61,7 @@ LONG = {"polar left", "lu with rows in place", "lu with a permutation", "lu_solv
 """Options of functions that other rows differentiate: slow tests."""
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(28)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in FUNCTIONS])
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]

@@ -27,7 +27,7 @@ FORMS: dict[str, tuple[Callable[[Any], Any], Any]] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FORMS)
 def test_a_transform_in_the_forms_of_scipy_has_its_values_and_gradients(name: str) -> None:
     function, x = FORMS[name]

@@ -47,7 +47,7 @@ def test_a_run_with_a_signal_that_is_too_short_to_be_continued_fails() -> None:
         program(LONG[:6])
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     check_signals(FUNCTIONS[name], symbolic=name != "a convolution undone")  # its parts have known lengths

@@ -31,6 +31,7 @@ def test_it_is_scipys_with_gradients(name: str) -> None:
     check_grads(lambda *xs: function(*xs), *given, modes=("reverse", "forward"), value_tolerance=1e-9)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ["expm", "sqrtm"])
 def test_forward_over_reverse_and_batches_of_it_are_reverse_over_reverse(name: str) -> None:
     directions = np.stack([B, 2 * B.T])

@@ -71,7 +71,7 @@ MIRRORS: list[tuple[str, Any, tuple[Any, ...]]] = [
 ]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(14)
 @pytest.mark.parametrize(("name", "function", "args"), MIRRORS, ids=[r[0] for r in MIRRORS])
 def test_a_mirror_is_scipys_function(name: str, function: Any, args: tuple[Any, ...]) -> None:
     wanted = function(scipy.linalg, *args)

@@ -43,7 +43,7 @@ LONG = {
 """Options of functions that other rows differentiate, and what is long: slow tests."""
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in FUNCTIONS])
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
@@ -51,6 +51,7 @@ def test_it_is_scipys_with_gradients(name: str) -> None:
     check_grads(lambda *xs: function(*xs), *given, modes=("reverse", "forward"), **options)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", ["sqrtm", "logm", "cosm"])
 def test_one_file_serves_every_size(name: str) -> None:
     function, given = FUNCTIONS[name]

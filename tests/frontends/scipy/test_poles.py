@@ -58,6 +58,7 @@ REAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", REAL)
 def test_it_is_scipys_of_real_numbers_with_gradients(name: str) -> None:
     function, given = REAL[name]

@@ -64,12 +64,14 @@ def test_values_of_every_mode_are_scipys(mode: str) -> None:
         check_values(name, order, mode)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("order", range(6))
 def test_values_of_every_order_are_scipys(order: int) -> None:
     for name in ("shift", "affine_transform"):
         check_values(name, order, "mirror")
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     "mode", ["reflect", "grid-wrap", *(pytest.param(m, marks=pytest.mark.slow) for m in ("mirror", "nearest"))]
 )
@@ -111,7 +113,7 @@ LONG = {"spline_filter", "map_coordinates, wrapped", "shift to the edge"}
 """Programs like those of other rows, or of many poles: slow tests."""
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in GRADIENTS])
 def test_gradients_agree_with_central_differences(name: str) -> None:
     function, args = GRADIENTS[name]

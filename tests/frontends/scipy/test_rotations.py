@@ -85,7 +85,7 @@ LONG = {"of matrices", "as zyx", "as XYZ", "as zxz", "angles zxz", "angles xyz"}
 """Conversions at any number of rotations, and orders of axes like those of other rows: slow tests."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in ONE])
 def test_rotations_are_scipys_with_gradients(name: str) -> None:
     f, x = ONE[name]
@@ -93,13 +93,14 @@ def test_rotations_are_scipys_with_gradients(name: str) -> None:
     check_grads(f, x, symbolic=False, order=1)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", TWO)
 def test_what_rotations_do_is_scipys_with_gradients(name: str) -> None:
     f, *given = TWO[name]
     check_grads(f, *given, symbolic=False)
 
 
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", ["matrices", "quaternions", "as xyz", "of matrices", "sizes", "powers"])
 def test_one_file_serves_every_number_of_rotations(name: str) -> None:
     f, x = ONE[name]

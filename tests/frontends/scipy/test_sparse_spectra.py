@@ -12,6 +12,7 @@ from primsplit.testing import check_grads
 from tests.frontends.scipy.matrices import X
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("which", ["LM", "SM", "LA", "SA", "BE"])
 def test_a_few_eigenvalues_are_scipys(which: Any) -> None:
     def f(x: Any) -> Any:

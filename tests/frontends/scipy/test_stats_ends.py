@@ -74,6 +74,7 @@ LIMITS: dict[str, tuple[Callable[..., Any], float]] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_shape_of_0_has_the_slope_of_its_limit(name: str) -> None:
     function, x = LIMITS[name]
@@ -140,6 +141,7 @@ def test_missing_shares_and_powers_have_no_density() -> None:
     assert np.all(np.isnan(gradient))
 
 
+@pytest.mark.slow
 def test_the_quantile_of_gennorm_has_its_slopes_at_the_median() -> None:
     """1 / pdf(0) in the probability; the median is 0 for every shape."""
     slope = ps.grad(lambda q: ss.gennorm.ppf(q, 1.7))(0.5)

@@ -156,6 +156,7 @@ SIZED_ELSEWHERE = {
 """Functions whose own tests differentiate them at symbolic sizes, too: slow tests."""
 
 
+@pytest.mark.sweep(18)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SIZED_ELSEWHERE)) for n in FUNCTIONS]
 )

@@ -28,13 +28,14 @@ OF_COMPLEX: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", OF_COMPLEX)
 def test_a_function_of_complex_numbers_and_its_gradients_are_numpys(name: str) -> None:
     function, shape = OF_COMPLEX[name]
     check_grads(function, normal(*shape), normal(*shape, seed=1), value_tolerance=1e-10, symbolic=False)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("shape", [(0, 0), (1, 1), (2, 3, 3), (0, 2, 2), (7, 7)])
 def test_complex_matrices_of_any_size_have_numpys_eigenvalues_in_lapacks_order(shape: tuple[int, ...]) -> None:
     def function(x: Any, y: Any) -> Any:

@@ -40,6 +40,7 @@ ALIKE = [pytest.param(s, marks=[pytest.mark.slow] * (s in SHAPES[2:3])) for s in
 """A wide matrix's program is a tall one's but for transposes: a slow test."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("shape", ALIKE)
 def test_what_phases_do_not_change_has_numpys_derivatives(shape: tuple[int, int]) -> None:
     a, b = random.normal(size=(2, *shape))
@@ -54,6 +55,7 @@ def test_what_phases_do_not_change_has_numpys_derivatives(shape: tuple[int, int]
     check_grads(loss, a, b, symbolic=False)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("shape", ALIKE)
 def test_singular_values_and_least_squares_are_numpys(shape: tuple[int, int]) -> None:
     a, b = random.normal(size=(2, *shape))
@@ -82,6 +84,7 @@ def test_columns_that_complete_a_basis_are_refused() -> None:
         ps.trace(lambda a: np.linalg.svd(1j * a)[1], np.ones((3, 2)))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("order", [2, -2, "nuc"])
 def test_norms_of_singular_values_are_numpys(order: Any) -> None:
     a, b = random.normal(size=(2, 2, 3, 4))
@@ -90,7 +93,7 @@ def test_norms_of_singular_values_are_numpys(order: Any) -> None:
     check_grads(lambda a, b: np.linalg.norm(a + 1j * b, order, (2, 0), True), a, b, symbolic=False, order=1)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("rows", [3, 5])
 @pytest.mark.parametrize("values", [[3.0, 2.0, 1.0], [3.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 1e-5, 1e-9]])
 def test_a_spectral_norm_that_is_loaded_has_the_gradient_of_the_one_that_was_saved(

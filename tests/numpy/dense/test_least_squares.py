@@ -16,6 +16,7 @@ def system(rows: int, columns: int, rank: int) -> tuple[Any, Any, Any]:
     return tuple(RANDOM.standard_normal(shape) for shape in ((rows, rank), (rank, columns), (rows,)))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("shape", SHAPES[:3], ids=str)
 def test_derivatives_keep_the_rank(shape: tuple[int, int, int]) -> None:
     """By differences along factors, which keep it."""

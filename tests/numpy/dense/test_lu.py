@@ -35,7 +35,7 @@ def backward_error(a: Array, x: Array, b: Array) -> Any:
     return np.max(np.abs(a @ x - b)) / size / np.finfo(a.dtype).eps
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(18)
 @pytest.mark.parametrize("is_symbolic", [False, True])
 @pytest.mark.parametrize("n", [12, 33, 64, 100])
 @pytest.mark.parametrize("name", HARD)

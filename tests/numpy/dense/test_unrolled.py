@@ -73,6 +73,7 @@ def test_gradients_of_a_batch_are_central_differences(
     check_grads(function, *point, value_tolerance=1e-10, symbolic=False)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("function", "make", "columns"), FUNCTIONS, ids=NAMES)
 def test_a_large_batch_has_the_gradients_of_its_matrices(
     function: Function, make: Callable[..., Array], columns: int

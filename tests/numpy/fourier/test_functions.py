@@ -39,7 +39,7 @@ TRANSFORMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_a_transform_of_any_size_is_numpys(name: str, dtype: str) -> None:
@@ -89,6 +89,7 @@ MANY: list[tuple[Any, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("function", "options"), MANY, ids=lambda v: getattr(v, "__name__", str(v)))
 def test_transforms_over_several_axes_are_numpys(function: Any, options: Any) -> None:
     check_agrees(lambda x: parts(function(x, **options)), C)

@@ -19,6 +19,7 @@ def system(rows: int, columns: int, rank: int) -> tuple[Any, Any, Any]:
     return tuple(RANDOM.standard_normal(shape) for shape in ((rows, rank), (rank, columns), (rows,)))
 
 
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("is_symbolic", [False, True])
 def test_the_solution_residuals_and_rank_are_numpys(shape: tuple[int, int, int], is_symbolic: bool) -> None:
@@ -54,6 +55,7 @@ OTHERS: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize(("function", "a"), OTHERS.values(), ids=OTHERS)
 def test_other_systems_have_numpys_solution(function: Callable[..., Any], a: Any) -> None:
     b = np.arange(1, len(a) + 1).astype(a.dtype)
@@ -77,6 +79,7 @@ FITS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FITS)
 def test_a_fit_through_too_few_sites_is_numpys(name: str) -> None:
     """Tracing warns of nothing: which rank there is the run decides."""
@@ -90,6 +93,7 @@ def test_a_fit_through_too_few_sites_is_numpys(name: str) -> None:
     np.testing.assert_allclose(program(SITES, SEEN), wanted, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_fit_of_any_number_of_points_is_numpys() -> None:
     many = ps.spec("float64", ["N"])
     for fit in (FITS["polyfit"], FITS["polynomial.polyfit"]):

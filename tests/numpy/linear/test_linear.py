@@ -39,6 +39,7 @@ LINALG: list[tuple[str, Callable[..., Any], list[Array]]] = [
 ]
 
 
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize(("function", "point"), [row[1:] for row in LINALG], ids=[row[0] for row in LINALG])
 def test_a_function_and_its_gradients_are_numpys(function: Callable[..., Any], point: list[Array]) -> None:
     check_grads(function, *point, value_tolerance=1e-10)
@@ -91,6 +92,7 @@ def test_a_symbolic_size_may_be_zero_one_or_around_a_panels_width(
         np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-11)
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize(("rows", "columns"), [(6, 3), (3, 6), (4, 4), (1, 3), (5, 1)])
 def test_the_run_may_decide_whether_least_squares_are_of_a_tall_matrix(rows: int, columns: int) -> None:
     def function(a: Any, b: Any) -> Any:
@@ -104,6 +106,7 @@ def test_the_run_may_decide_whether_least_squares_are_of_a_tall_matrix(rows: int
     np.testing.assert_allclose(found, function(a, b), rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_least_squares_of_the_rows_that_a_mask_picks_have_a_gradient() -> None:
     def function(a: Any, b: Any) -> Any:
         is_kept = b > -0.5
@@ -151,6 +154,7 @@ def test_a_gaussian_process_is_differentiated_through_cholesky_and_solve() -> No
     check_grads(density, np.array(0.7), normal(6), normal(6, seed=1), value_tolerance=1e-10)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("sizes", [[4, 3], ["N", 3], ["N", "M"]])
 def test_the_rank_of_least_squares_is_numpys_int32(sizes: list[int | str]) -> None:
     a, b = normal(4, 3), normal(4, seed=1)

@@ -106,7 +106,7 @@ TRIANGULAR: list[tuple[str, Callable[..., Any], bool]] = [
 ]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize(("make", "is_triangular"), [row[1:] for row in TRIANGULAR], ids=[row[0] for row in TRIANGULAR])
 def test_a_matrix_that_is_seen_to_be_triangular_is_solved_without_pivots(
     make: Callable[..., Any], is_triangular: bool

@@ -94,13 +94,14 @@ ONCE = {
 """Rows that are differentiated once, to save time: their second derivatives use the rules of other rows."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(15)
 @pytest.mark.parametrize("name", SPECTRAL)
 def test_a_function_and_its_gradients_are_numpys(name: str) -> None:
     function, point = SPECTRAL[name]
     check_grads(function, point, value_tolerance=1e-10, resize=(1,), order=1 if name in ONCE else 2)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("p", [1, -1, np.inf, -np.inf, "fro"])
 def test_the_condition_in_other_norms_is_numpys(p: Any) -> None:
     check_grads(lambda a: np.linalg.cond(a, p), normal(3, 3) + 2 * np.eye(3), order=1, resize=(1,))
@@ -150,6 +151,7 @@ def test_a_symbolic_size_may_be_zero_or_one(function: Callable[..., Any], shape:
     np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
 def test_full_matrices_are_bases_and_several_added_vectors_have_no_gradient(shape: tuple[int, int], dtype: str) -> None:
@@ -174,6 +176,7 @@ def null_vector(a: Any) -> Any:
     return v[..., :-1] / v[..., -1:]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("a", [normal(2, 4, 5), np.eye(2, 3) * 2 + [0.0, 0.0, 1.0]], ids=["a batch", "equal values"])
 def test_a_single_vector_that_completes_the_basis_has_its_gradient(a: Array) -> None:
     check_grads(null_vector, a, symbolic=False)
@@ -350,6 +353,7 @@ RANKS: list[Callable[..., Any]] = [
 RANKED = [np.zeros((3, 3)), np.eye(3), normal(4, 2) @ normal(2, 5), np.diag([1.0, 1e-20, 0.0]), normal(2, 3, 3)]
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("a", RANKED)
 def test_matrix_rank_is_numpys(a: Array) -> None:
     for function in RANKS[: 4 if a.shape[-1] == a.shape[-2] else 3]:
@@ -371,6 +375,7 @@ def test_the_condition_of_a_singular_or_infinite_matrix_is_infinite() -> None:
 FLAT = [(4, 3), (3, 4), (3, 3)]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("shape", FLAT)
 def test_the_pseudo_inverse_of_a_matrix_without_full_rank_and_its_gradient_where_the_rank_stays(
     shape: tuple[int, int],
@@ -384,6 +389,7 @@ def test_the_pseudo_inverse_of_a_matrix_without_full_rank_and_its_gradient_where
     )
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("rcond", [0.3, -1.0, 1e-15])
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
 def test_least_squares_takes_no_account_of_what_is_faint(shape: tuple[int, int], rcond: float) -> None:

@@ -42,6 +42,7 @@ def by_onnxruntime(path: str) -> Callable[[np.ndarray], np.ndarray]:
     return lambda x: np.asarray(session.run(None, {"x": x})[0])
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("nodes", LOOPS.values(), ids=list(LOOPS))
 def test_a_loop_carries_and_stacks_values_of_unknown_rank(nodes: str, saved: Saved) -> None:
     """The standard's reference joins the rows of a Loop, where onnxruntime stacks them."""

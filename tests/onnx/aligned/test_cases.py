@@ -58,6 +58,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("nodes", "head", "cases"), OTHERS.values(), ids=list(OTHERS))
 def test_an_operator_that_differs_from_rank_to_rank_has_a_gradient(
     nodes: str, head: str, cases: Sequence[tuple[Any, ...]], saved: Saved

@@ -14,7 +14,7 @@ def test_the_numbers_are_the_models_own(row: Row, tmp_path: Path) -> None:
     check_numbers(row, tmp_path)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_first_and_second_derivatives_are_those_of_differences(row: Row, tmp_path: Path) -> None:
     check_derivatives(row, tmp_path)

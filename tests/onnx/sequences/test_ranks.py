@@ -58,6 +58,7 @@ PIECES = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(("nodes", "shapes"), PIECES.values(), ids=list(PIECES))
 def test_pieces_of_a_value_of_unknown_rank_are_a_sequence(
     nodes: str, shapes: Sequence[tuple[int, ...]], saved: Saved

@@ -173,6 +173,7 @@ def test_files_without_gradients_are_folded_too() -> None:
     assert program(*data(count)) == pytest.approx(swings(count)(*data(count)), rel=1e-12)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("count", [loops.LARGE - 1, loops.LARGE])
 def test_both_tables_of_passes_fold_from_the_same_number_of_ops_on(count, monkeypatch) -> None:
     monkeypatch.setattr(repeats, "LARGE", loops.LARGE)

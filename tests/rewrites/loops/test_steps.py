@@ -53,6 +53,7 @@ def of_rows_of_states_before(x, matrices, series):
 PROGRAMS = [of_parameters, of_known_matrices, of_computed_matrices, of_columns, of_rows_of_states_before]
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_steps_with_values_of_their_own_have_the_gradients_of_the_steps(f, monkeypatch) -> None:
     args = (X, MATRICES, SERIES)

@@ -205,7 +205,7 @@ def exchanged(x, y):
     return np.sum(np.abs(a) ** 2) + np.sum(b.imag) + first[0].real
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("function", [bounded, escaping, exchanged])
 def test_complex_numbers_go_through_joined_branches(function: Callable[..., Any]) -> None:
     check_grads(function, np.array(0.4), np.array(0.3))

@@ -93,7 +93,7 @@ def above_every_dtype(x: Any) -> Any:
     return x[0] * (seed % 2**64)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("function", [congruential, factorial, power, above_every_dtype])
 def test_integers_that_may_leave_int64_are_refused_with_the_cause_first(function: Callable[..., Any]) -> None:
     with pytest.raises(PrimsplitError) as refused:
@@ -136,6 +136,7 @@ def test_counters_and_sizes_need_no_check() -> None:
     assert "OverflowError" not in ps.trace(f, ps.spec("float64", ["N"])).listing()
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("beyond", [5, -6])
 def test_an_index_that_is_out_of_bounds_on_every_path_is_refused_when_it_is_traced(beyond: int) -> None:
     table = np.arange(5.0)

@@ -56,7 +56,7 @@ def momentum(x):
     return np.sum(point**2)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("function", [accumulated, exchanged_shared_and_new, momentum])
 def test_it_is_right_and_twice_the_steps_are_four_times_the_operators(function: Callable[..., Any]) -> None:
     points = np.random.default_rng(2).normal(size=(8, 9))

@@ -100,7 +100,7 @@ def check(function: Callable[..., Any]) -> None:
         np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(20)
 @pytest.mark.parametrize("write", WRITES)
 def test_a_write_is_joined_however_it_is_spelled(write: str) -> None:
     for function in functions(write):

@@ -133,7 +133,7 @@ def _leaves(result: Any) -> list[Any]:
     return [y for part in result for y in _leaves(part)] if isinstance(result, tuple) else [result]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("size", [1, 3, 40])
 def test_a_loaded_loop_over_blocks_of_columns_has_its_gradient(tmp_path: Path, size: int) -> None:
     """An inverse in a file takes 32 columns at a time: a carry grows, and one loses as many as the step computes."""

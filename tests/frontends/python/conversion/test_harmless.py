@@ -66,7 +66,7 @@ def depth(block: Block) -> int:
     return max((1 + depth(inner) for made in block.ops for inner in made.blocks()), default=0)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("function", JOINED)
 def test_what_other_files_do_is_joined(function: Callable[..., Any]) -> None:
     program = ps.trace(function, X)

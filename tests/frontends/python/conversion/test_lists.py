@@ -175,7 +175,7 @@ def of_tuples(x):
     return value * weight
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("function", [nearest, labelled, best_path, of_tuples])
 def test_a_list_of_numbers_has_an_index_that_only_the_run_knows(function: Callable[..., Any]) -> None:
     both = ps.value_and_grad(function)

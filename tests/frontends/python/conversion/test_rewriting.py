@@ -70,7 +70,7 @@ def names_in_tests(x):
 
 
 def sums_of_some(x):
-    waves = np.sin(np.outer(x[:4], np.arange(1, 6))).ravel()
+    waves = np.sin(np.outer(x[:3], np.arange(1, 5))).ravel()
     some = sum([w for w in waves if w > 0]) + sum(np.log(w) for w in waves if w > 0.2)
     many = sum(1 for w in waves if 0.2 < w < 0.8) + 0.1 * len([w for w in waves if w > 0.4 or w < -0.7])
     return some + sum(k * w for k, w in enumerate(waves) if k % 2 if w < 0.5) * many

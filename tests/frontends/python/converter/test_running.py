@@ -127,7 +127,7 @@ def in_containers(x: Any) -> Any:
 def many_branches(x: Any) -> Any:
     look()
     total = 0.0
-    for k in range(8):
+    for k in range(3):
         total = total + math.sin(x[k % 3]) if x[k % 3] > 0.1 * k else total * 0.5
     return total
 

@@ -73,6 +73,7 @@ print("right")
 """
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("way", ["a file", "-c"])
 def test_a_program_is_converted_wherever_its_source_is(way: str, tmp_path: Path) -> None:
     path = tmp_path / "program.py"

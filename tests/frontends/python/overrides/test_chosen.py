@@ -115,7 +115,7 @@ def of_those_that_were_chosen(x):
     return sum((k + 1.0) * (row is largest) * row[0] for k, row in enumerate(rows))
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.filterwarnings("ignore::primsplit.ir.errors.UnrolledLoopWarning")
 @pytest.mark.parametrize("function", [of_an_array_of_elements, both_ends, of_those_that_were_chosen])
 def test_which_object_was_chosen_is_that_of_the_run(function: Callable[..., Any]) -> None:

@@ -35,7 +35,7 @@ EQUATIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("name", EQUATIONS)
 def test_a_solution_is_scipys_with_its_gradient(name: str) -> None:
     function = EQUATIONS[name]
@@ -53,6 +53,7 @@ def test_a_solution_that_ends_early_says_so() -> None:
     assert np.isnan(y[0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("first", [False, True])
 def test_odeint_is_as_near_as_its_tolerances_with_its_gradient(first: bool) -> None:
@@ -88,6 +89,7 @@ def stepped(y: Any) -> Any:
     return odeint(lambda y, t: -y * y[::-1], y, [0.0, 0.5], **FINEST)[-1]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", [solved, pytest.param(solved_implicitly, marks=pytest.mark.slow), stepped])
 def test_solutions_have_first_and_second_derivatives_at_every_size(function: Callable[[Any], Any]) -> None:
     check_grads(function, START, value_tolerance=1e-9)
@@ -134,6 +136,7 @@ COMPLEX_STATES: dict[str, tuple[Callable[[Any], Any], float]] = {
 }
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", COMPLEX_STATES)
 def test_the_gradient_through_a_complex_state_is_that_of_its_closed_form(name: str) -> None:
     function, wanted = COMPLEX_STATES[name]

@@ -97,13 +97,14 @@ DERIVED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(20)
 @pytest.mark.parametrize("name", DERIVED)
 def test_an_event_is_scipys_with_its_gradient(name: str) -> None:
     function = DERIVED[name]
     check_grads(lambda p: function(p), P, order=1, symbolic=False, tolerance=1e-5, value_tolerance=1e-9)
 
 
+@pytest.mark.slow
 def test_a_stiff_equation_has_events() -> None:
     def function(p: Any) -> Any:
         return falling(p, ground(), method="Radau").t[-1]
@@ -111,6 +112,7 @@ def test_a_stiff_equation_has_events() -> None:
     check_grads(function, P, order=1, symbolic=False, tolerance=1e-5, value_tolerance=1e-7)
 
 
+@pytest.mark.slow
 def test_the_time_of_an_event_has_second_derivatives_at_any_size() -> None:
     """Of an equation whose solution is known, y exp(-t)."""
 
@@ -123,6 +125,7 @@ def test_the_time_of_an_event_has_second_derivatives_at_any_size() -> None:
     check_grads(function, y, tolerance=1e-5, value_tolerance=1e-9)
 
 
+@pytest.mark.slow
 def test_steps_and_outcome_are_scipys() -> None:
     def function(p: Any) -> Any:
         found = solve_ivp(fall, (0, 2), [p[1], 2.0], args=(p,), events=[ground(), top(), lambda t, y, p: y[0] - 99])
@@ -140,5 +143,6 @@ def test_a_number_of_events_is_whole_and_positive() -> None:
             ps.trace(lambda p, event=event: falling(p, event).t, P)
 
 
+@pytest.mark.slow
 def test_no_events_are_none() -> None:
     check_grads(lambda p: falling(p, [], (0, 1)).y[:, -1], P, order=1, symbolic=False, tolerance=1e-5)

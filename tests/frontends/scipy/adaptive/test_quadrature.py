@@ -37,7 +37,7 @@ INTEGRALS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("name", INTEGRALS)
 def test_an_integral_is_scipys_with_first_and_second_derivatives(name: str) -> None:
     function = INTEGRALS[name]

@@ -73,7 +73,7 @@ def test_two_constraints_that_say_the_same_have_a_value_and_no_derivative() -> N
     assert not np.isfinite(ps.jacobian(twice)(P)).any()
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("name", EXACT)
 def test_a_minimum_is_right_to_rounding_and_so_are_its_derivatives(name: str) -> None:
     check_exact(*EXACT[name])

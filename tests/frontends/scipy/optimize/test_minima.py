@@ -99,6 +99,7 @@ def test_a_minimum_is_right_to_rounding_and_so_are_its_derivatives(name: str) ->
     check_exact(*EXACT[name])
 
 
+@pytest.mark.slow
 def test_second_derivatives_of_minima_are_right() -> None:
     def bottom(p: Any) -> Any:
         return minimize_scalar(lambda t, slope: np.exp(t) - slope * t, args=(np.sin(p[0]),), tol=1e-12).fun

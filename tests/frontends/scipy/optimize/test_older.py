@@ -38,6 +38,7 @@ EXACT: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_second_derivatives_by_older_functions_are_right() -> None:
     def line(t: Any, a: Any) -> Any:
         return (t - a) ** 2 + np.exp(0.5 * t)

@@ -47,7 +47,7 @@ LONG = {"linregress' error"}
 """Further results and options of functions that other rows differentiate: slow tests."""
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in FUNCTIONS])
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
@@ -66,6 +66,7 @@ def test_one_file_serves_samples_of_any_size(name: str) -> None:
         np.testing.assert_allclose(program(X[:count]), function(X[:count]), rtol=1e-11)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("dtype", "factor"), [("float32", 1e15), ("float32", 1e-25), ("float64", 1e200), ("float64", 1e-200)]
 )

@@ -18,14 +18,14 @@ from tests.frontends.scipy.stats.family import (
 )
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_the_functions_of_a_family_are_scipys(name: str) -> None:
     check_functions(name)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in OF_INTEGRALS and n != "gamma")) for n in FAMILIES]
 )
@@ -46,7 +46,7 @@ def test_the_gradient_of_a_density_outside_of_the_support_is_zero() -> None:
 
 
 def test_students_t_of_infinite_freedom_is_normal() -> None:
-    methods, freedom = ("pdf", "logpdf", "cdf", "sf", "logsf"), np.full(3, np.inf)
+    methods, freedom = ("logpdf", "sf"), np.full(3, np.inf)
 
     def f(x: Any, df: Any) -> Any:
         return np.stack([getattr(scipy.stats.t, m)(x, df) for m in methods])
@@ -72,6 +72,7 @@ def test_each_log_density_is_scipys_with_its_slopes() -> None:
     check_densities([*FAMILIES])
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("method", ["cdf", "sf", "logcdf", "logsf", "pmf"])
 def test_a_binomial_distribution_of_infinitely_many_trials_is_not_defined(method: str) -> None:
     def f(n: Any) -> Any:

@@ -19,14 +19,14 @@ from tests.frontends.scipy.stats.family import (
 from tests.special.loaded import Function
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize("name", FURTHER)
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_the_functions_of_a_family_are_scipys(name: str) -> None:
     check_functions(name)
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(40)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in OF_INTEGRALS and n != "gamma")) for n in FURTHER]
 )
@@ -61,6 +61,7 @@ def test_the_slope_by_a_shape_is_right_at_its_end_and_outside_of_the_support(
     np.testing.assert_allclose(ps.grad(lambda shape: function(shape))(shape), slope, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_each_log_density_is_scipys_with_its_slopes() -> None:
     check_densities([*FURTHER])
 

@@ -50,7 +50,7 @@ TESTS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", TESTS)
 def test_a_test_of_a_hypothesis_has_scipys_probability(name: str) -> None:
     def f(x: Any, y: Any) -> Any:
@@ -59,7 +59,7 @@ def test_a_test_of_a_hypothesis_has_scipys_probability(name: str) -> None:
     np.testing.assert_allclose(ps.trace(f, X, Y)(X, Y), f(X, Y), rtol=1e-9)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
@@ -98,6 +98,7 @@ OUTCOMES: dict[str, Callable[..., Any]] = {
 SLOWEST = {"ttest_1samp", "ttest_ind", "levene", "f_oneway"}
 
 
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOWEST)) for n in OUTCOMES])
 def test_axes_of_tests_are_scipys(name: str) -> None:
     axes = [(2, True), (None, False), ((0, 2), True)]

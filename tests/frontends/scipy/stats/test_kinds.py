@@ -21,7 +21,7 @@ from tests.numpy.agreement import check_grads
 from tests.versions import UNDERFLOW
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", DISCRETE)
 def test_a_family_of_integers_is_scipys(name: str) -> None:
     family, reference, parameters = DISCRETE[name], getattr(scipy.stats, name), PARAMETERS[name]
@@ -38,7 +38,7 @@ def test_a_family_of_integers_is_scipys(name: str) -> None:
             np.testing.assert_allclose(found, getattr(reference, method)(counts, *parameters), rtol=1e-11)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", DISCRETE)
 def test_a_family_of_integers_has_first_and_second_derivatives_in_its_parameters(name: str) -> None:
     counts, number = PARAMETERS[name][: name in COUNTED], PARAMETERS[name][name in COUNTED :]
@@ -50,7 +50,7 @@ def test_a_family_of_integers_has_first_and_second_derivatives_in_its_parameters
     check_grads(at, *(p * np.array([0.7, 1.0, 1.4]) for p in number))
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize(
     "name",
     [

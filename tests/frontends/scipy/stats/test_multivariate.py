@@ -22,7 +22,7 @@ NORMALS: list[tuple[str, tuple[Any, ...]]] = [
 ]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("given", [row[1] for row in NORMALS], ids=[row[0] for row in NORMALS])
 def test_a_normal_distribution_of_vectors_is_scipys(given: tuple[Any, ...]) -> None:
     symmetric = given[2].ndim == 2
@@ -35,6 +35,7 @@ def test_a_normal_distribution_of_vectors_is_scipys(given: tuple[Any, ...]) -> N
     check_grads(through, *given, resize=(2,))  # SciPy drops an axis of one vector, a file keeps the rank
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("rank", [3, 2, 1])
 def test_a_normal_distribution_of_a_lower_rank_is_scipys(rank: int) -> None:
     root = np.random.default_rng(rank).standard_normal((3, rank))

@@ -80,6 +80,7 @@ ROWS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", ROWS)
 def test_options_are_scipys_with_gradients(name: str) -> None:
     agree(ROWS[name], CUBE, CUBE[::-1] ** 2)

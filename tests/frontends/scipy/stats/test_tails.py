@@ -16,6 +16,7 @@ from tests.frontends.scipy.stats.family import (
 )
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in {"chi2", "gamma"})) for n in OF_INTEGRALS]
 )
@@ -64,7 +65,7 @@ def test_the_logarithm_of_a_probability_is_scipys_far_out(
         np.testing.assert_allclose(ps.grad(lambda x, f=f: np.sum(f(x)))(x), wanted, rtol=1e-6)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("method", ["cdf", "sf", "logcdf", "logsf"])
 def test_probabilities_between_a_number_and_infinity_have_tangents(method: str) -> None:
     x, rates = np.array([0.3, 1.0, 2.9]), np.array([1.0, 0.5, 2.0])
@@ -84,7 +85,7 @@ OF_THE_REST = {"f", "genlogistic", "moyal"}
 """Families of which SciPy takes the quantile of 1 - q."""
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(30)
 @pytest.mark.parametrize("name", [n for n, d in stats.DISTRIBUTIONS.items() if "isf" in d.methods])
 def test_a_quantile_of_a_small_part_is_scipys(name: str) -> None:
     known = SHAPES.get(name, ())

@@ -67,7 +67,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Array]] = {
 }
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(18)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_and_its_gradients_are_numpys(name: str) -> None:
     function, point = FUNCTIONS[name]
@@ -79,7 +79,7 @@ def no_basis(n: int) -> Array:
     return 2 * np.eye(n) + np.eye(n, k=1)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize(
     "matrix",
     [no_basis(2), no_basis(2).T, no_basis(3), -3 * no_basis(4), np.kron(np.eye(2), no_basis(2)),
@@ -106,6 +106,7 @@ def test_symmetric_functions_of_equal_eigenvalues_with_a_basis_have_their_slopes
     np.testing.assert_allclose(slopes, 2 * m.T, atol=1e-9)  # of the trace of m @ m
 
 
+@pytest.mark.slow
 def test_in_a_stack_only_the_matrix_without_a_basis_has_nan() -> None:
     stack = np.stack([no_basis(2), np.array([[1.0, 2.0], [3.0, 4.0]])])
     slopes = ps.grad(lambda m: np.sum((np.linalg.eigvals(m) ** 2).real))(stack)
@@ -120,6 +121,7 @@ def test_float32_stays_float32_and_is_right_to_its_digits() -> None:
     np.testing.assert_allclose(found, parts(np.linalg.eigvals(a.astype(float))), rtol=0, atol=1e-5)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("shape", [(0, 3, 3), (2, 0, 0), (3, 1, 1), (2, 3, 4, 4)])
 def test_a_stack_may_have_any_sizes(shape: tuple[int, ...]) -> None:
     a = normal(*shape)
@@ -153,6 +155,7 @@ def test_whether_eigenvalues_are_real_is_a_branch_of_the_program() -> None:
     assert run(np.array([[2.0, -1], [1, 2]]))[0] == 2
 
 
+@pytest.mark.slow
 def test_transforms_go_through() -> None:
     def radius(a: Any) -> Any:
         return np.max(np.abs(np.linalg.eigvals(a)))

@@ -111,7 +111,7 @@ def test_what_has_a_kernel_of_float16_is_that_up_to_rounding(row: Node, tmp_path
 KERNELS = since("onnxruntime", "1.31", "its own kernels read masks and windows otherwise, or lack inputs")
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @KERNELS
 @pytest.mark.parametrize("row", GROUPED, ids=title)
 def test_grouped_attention_is_what_its_kernel_computes(row: Node, tmp_path: Path) -> None:

@@ -100,6 +100,7 @@ def test_a_sequence_cut_into_chunks_has_the_same_gradient(rule: str, heads: int,
     check_grads(function, *given, order=2 if rule == "gated" else 1, symbolic=False)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("rule", ["linear", "gated", "gated_delta"])
 def test_the_length_may_be_a_symbol_of_any_number(rule: str) -> None:
     function, given = made(rule, 2, 2, inputs(rule, 2, 2))

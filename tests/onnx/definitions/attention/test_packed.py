@@ -69,6 +69,7 @@ PACKED = {
 }
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("is_dynamic", [False, True])
 @pytest.mark.parametrize("kind", PACKED)
 def test_each_real_token_attends_as_in_the_padded_batch(kind: str, is_dynamic: bool, tmp_path: Path) -> None:
