@@ -30,6 +30,7 @@ from primsplit.ir.dims import Shape
 from primsplit.ir.errors import Place, TraceError, UnsupportedFunction
 from primsplit.ir.families import Table
 from primsplit.tracing.call_stack import frame_out
+from primsplit.tracing.handles import integer_ranges
 from primsplit.tracing.handles.concretization import (
     ComparedClass,
     kind_of,
@@ -235,9 +236,9 @@ class Array(Described, Operators, metaclass=ComparedClass):
     # What only a run can answer.
 
     def __bool__(self) -> bool:
-        known = self.known()
+        known = self.truth()
         if known is not None:
-            return bool(known)
+            return known
         path = tracing.current().path
         if path is not None:
             return path.decide(HOOKS.scalar_condition(self), tracing.user_place())
@@ -287,6 +288,11 @@ class Array(Described, Operators, metaclass=ComparedClass):
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         known = self._number("a NumPy array (np.asarray, np.array or a function that calls it)")
         return np.array(known, dtype, copy=copy)
+
+    def truth(self) -> bool | None:
+        """Return the truth value, if this is a constant or an integer whose range decides it."""
+        known = self.known()
+        return integer_ranges.truth_of(self) if known is None else bool(known)
 
     def known(self) -> npt.NDArray[Any] | None:
         """Return the elements, if this is a constant of the program that no input may replace."""

@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -52,6 +52,8 @@ class Examples(Protocol):
 
 Source = tuple[Var, int]
 """A Var and the axis of it that a size is read from."""
+Ranges = Mapping[Var, tuple[int, int]]
+"""The least and the largest number that scalar integers may be."""
 
 
 class Classes(NamedTuple):
@@ -67,8 +69,9 @@ class Recording:
     `bindings` maps a parameter to the outer value that it stands for, if it stands for one alone. `counted` maps
     integers to the sizes that equal them; `alike` finds equal values. `variables` names values by the user's variables;
     a recording shares it with those inside it. `again` counts the loops around it whose bodies are being recorded once
-    more, for other types. `ranges` has the numbers that integers of Python may be, and `classes` the classes of numbers
-    that may be of several; they are shared too. `error_modes` are NumPy's when the outermost recording began.
+    more, for other types. `ranges` has the numbers that integers of Python may be, `implied` those where a truth value
+    is False and where it is True, and `classes` the classes of numbers that may be of several; they are shared too.
+    `error_modes` are NumPy's when the outermost recording began.
     """
 
     __slots__ = (
@@ -80,6 +83,7 @@ class Recording:
         "error_modes",
         "examples",
         "explores",
+        "implied",
         "known",
         "ops",
         "outer",
@@ -112,6 +116,7 @@ class Recording:
         self.error_modes: dict[str, Any] = {**np.geterr()} if outer is None else outer.error_modes
         self.variables: Variables = Variables() if outer is None else outer.variables
         self.ranges: dict[Var, tuple[int, int]] = {} if outer is None else outer.ranges
+        self.implied: dict[Value, tuple[Ranges, Ranges]] = {} if outer is None else outer.implied
         self.classes: dict[Value, Classes] = {} if outer is None else outer.classes
 
     @property

@@ -13,6 +13,7 @@ from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.call_stack import innermost_frame
+from primsplit.tracing.handles import integer_ranges
 from primsplit.tracing.hooks import HOOKS
 
 
@@ -20,7 +21,9 @@ def scalar_condition(value: Any) -> Value:
     """Return a predicate as a bool without axes. Raises ShapeError for one with several elements."""
     array = as_array(value)
     if array.dtype != np.bool_:
-        array = op.Cast(array, to=np.bool_)
+        number, array = array, op.Cast(array, to=np.bool_)
+        if number.weak and number.dtype.kind == "i":
+            integer_ranges.note_compared(np.not_equal, array.value, (number, 0))
     if array.shape == ():
         return array.value
     if all(dims.is_one(d) for d in array.shape):

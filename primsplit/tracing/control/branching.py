@@ -26,6 +26,7 @@ from primsplit.tracing.control.structure import Function, arrays_of, converted, 
 from primsplit.tracing.functionlike import name_of, require_function
 from primsplit.tracing.handles import integer_ranges
 from primsplit.tracing.regions import emit_if, record
+from primsplit.tracing.stack import Ranges
 
 
 def cond(condition: Any, true_function: Function, false_function: Function, *operands: Any) -> Any:
@@ -133,7 +134,8 @@ def choose(
     After both have been recorded, `besides(k, results)` may return further results of side k by name, if the sides
     return dictionaries: values from outside, or some of its own.
     """
-    recorded = [_Side(side, operands) for side in sides]
+    told = integer_ranges.implied(condition)
+    recorded = [_Side(side, operands, ranges) for side, ranges in zip(sides, told, strict=True)]
     if besides is not None:
         for k, side in enumerate(recorded):
             side.add(besides(k, trees.unflatten(side.spec, side.results)))
@@ -162,17 +164,17 @@ def choose(
             )
     found = emit_if(condition, high.block(dtypes), low.block(dtypes))
     weak = [a.weak and b.weak for a, b in pairs]
-    of_sides = zip(high.recorded.results, low.recorded.results, strict=True)
+    of_sides = zip(low.recorded.results, high.recorded.results, strict=True)
     for value, each, is_pythons in zip(found, of_sides, weak, strict=True):
-        if is_pythons and value.type.dtype.kind == "i" and value.type.rank == 0:
-            integer_ranges.note_one_of(value, each)
+        if is_pythons and value.type.dtype.kind in "bi" and value.type.rank == 0:
+            integer_ranges.note_chosen(value, condition, each)
     return trees.unflatten(high.spec, [Array(v, weak=w, scalar=True) for v, w in zip(found, weak, strict=True)])
 
 
 class _Side:
-    """One recorded branch; its results are converted once the dtypes of both are known."""
+    """One recorded branch; its results are converted once the dtypes of both are known. `told` holds inside of it."""
 
-    def __init__(self, function: Function, operands: Sequence[Any]) -> None:
+    def __init__(self, function: Function, operands: Sequence[Any], told: Ranges) -> None:
         self.results: list[Array] = []
         self.spec: Any = None
 
@@ -182,7 +184,8 @@ class _Side:
             def run() -> tuple[list[Array], trees.TreeSpec]:
                 return arrays_of(function(*trees.unflatten(spec, [_own(x) for x in leaves])))
 
-            self.results, self.spec = explored(run)
+            with integer_ranges.narrowed(told):
+                self.results, self.spec = explored(run)
             return [a.value for a in self.results]
 
         self.recorded = record(name_of(function), [], body)

@@ -9,7 +9,7 @@ An integer of the run, such as the sum of a loop, is not expected to outgrow int
 
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from primsplit.ir.dims import Size
 from primsplit.ir.errors import DtypeError
 from primsplit.ir.scoped import as_block
 from primsplit.tracing import current, user_place
+from primsplit.tracing.stack import Ranges
 
 Range = tuple[int, int]
 """The least and the largest number that a value may be."""
@@ -34,12 +35,97 @@ def note_range(value: Value, least: int, most: int) -> None:
         current().ranges[value] = least, most
 
 
-def note_one_of(value: Value, several: Sequence[Value]) -> None:
-    """Note that a scalar integer is one of several."""
-    ranges = [range_of(each) for each in several]
+def note_chosen(value: Value, condition: Value, sides: Sequence[Value]) -> None:
+    """Note the numbers of a scalar integer, or what a truth value implies, that is one of two by a condition.
+
+    The first of `sides` is its value where the condition does not hold.
+    """
+    facts = implied(condition)
+    if value.type.dtype == np.bool_:
+        outcomes = (_implied_by(outcome, facts, sides) for outcome in (False, True))
+        current().implied[value] = (next(outcomes), next(outcomes))
+        return
+    ranges = []
+    for told, side in zip(facts, sides, strict=True):
+        with narrowed(told):
+            ranges.append(range_of(side))
     known = [r for r in ranges if r is not None]
-    if len(known) == len(ranges) and known:
+    if len(known) == len(ranges):
         note_range(value, *around(known))
+
+
+def _implied_by(outcome: bool, facts: Sequence[Ranges], sides: Sequence[Value]) -> Ranges:
+    """Return the ranges that hold if the chosen truth value has this outcome: those of the sides that can give it."""
+    possible = [
+        _both(told, implied(side)[outcome])
+        for told, side in zip(facts, sides, strict=True)
+        if not isinstance(side, Const) or side.is_weight or bool(side.numpy()) is outcome
+    ]
+    common = frozenset(possible[0] if possible else ()).intersection(*possible)
+    return {var: around([each[var] for each in possible]) for var in common}
+
+
+def _both(first: Ranges, second: Ranges) -> Ranges:
+    met = {var: _met(first[var], numbers) for var, numbers in second.items() if var in first}
+    return {**first, **second, **met}
+
+
+def _met(first: Range, second: Range) -> Range:
+    """Return the numbers in both ranges; the first range if there are none, as where nothing runs."""
+    least, most = max(first[0], second[0]), min(first[1], second[1])
+    return (least, most) if least <= most else first
+
+
+def implied(condition: Value) -> tuple[Ranges, Ranges]:
+    """Return the ranges of integers that follow where a condition does not hold, and where it does."""
+    return current().implied.get(condition, ({}, {}))
+
+
+def note_opposite(test: Value, term: Value) -> None:
+    """Note that a condition is the negation of another."""
+    current().implied[test] = implied(term)[::-1]
+
+
+def note_compared(ufunc: np.ufunc, test: Value, operands: Sequence[Any]) -> None:
+    """Note the numbers that the two Python integers of a comparison may be, for each of its outcomes."""
+    told = _told(_RELATIONS[ufunc][0], operands), _told(ufunc, operands)
+    if any(told):
+        current().implied[test] = told
+
+
+def _told(relation: np.ufunc, operands: Sequence[Any]) -> Ranges:
+    """Return the ranges of two Python integers that have the relation, as far as they are known."""
+    left, right = (range_of(each) or (_LEAST, _MOST) for each in operands)
+    found = _met(left, _related(relation, left, right)), _met(right, _related(_RELATIONS[relation][1], right, left))
+    return {
+        each.value: numbers
+        for each, numbers in zip(operands, found, strict=True)
+        if not isinstance(each, int | Size) and isinstance(each.value, Var) and not _is_wide(numbers)
+    }
+
+
+def _related(relation: np.ufunc, own: Range, other: Range) -> Range:
+    """Return the numbers of the range `own` that may have the relation to one of `other`; the range may be empty."""
+    least, most = own
+    if relation in {np.less, np.less_equal, np.equal}:
+        most = min(most, other[1] - (relation is np.less))
+    if relation in {np.greater, np.greater_equal, np.equal}:
+        least = max(least, other[0] + (relation is np.greater))
+    if relation is np.not_equal and other[0] == other[1]:
+        least, most = least + (least == other[0]), most - (most == other[0])
+    return least, most
+
+
+_RELATIONS: dict[np.ufunc, tuple[np.ufunc, np.ufunc]] = {
+    np.less: (np.greater_equal, np.greater),
+    np.less_equal: (np.greater, np.greater_equal),
+    np.greater: (np.less_equal, np.less),
+    np.greater_equal: (np.less, np.less_equal),
+    np.equal: (np.not_equal, np.equal),
+    np.not_equal: (np.equal, np.not_equal),
+}
+"""For each comparison, its negation, and the comparison of the second operand with the first."""
+COMPARISONS = frozenset(_RELATIONS)
 
 
 def around(ranges: Sequence[Range]) -> Range:
@@ -67,12 +153,34 @@ def are_beyond(number: Any, size: int) -> bool:
     return known is not None and (known[0] >= size or known[1] < -size)
 
 
+def decided(ufunc: np.ufunc, left: Any, right: Any) -> bool | None:
+    """Return the comparison of two Python integers if their ranges decide it; else None.
+
+    Ranges that reach `COUNTED` are expectations, and decide nothing.
+    """
+    known = [r for r in map(range_of, (left, right)) if r is not None and -COUNTED < r[0] <= r[1] < COUNTED]
+    if len(known) < 2:
+        return None
+    for relation, answer in ((_RELATIONS[ufunc][0], True), (ufunc, False)):
+        least, most = _related(relation, *known)
+        if least > most:
+            return answer
+    return None
+
+
+def truth_of(number: Any) -> bool | None:
+    """Return the truth of a Python integer if its range decides it; else None."""
+    if not number.weak or number.dtype.kind != "i" or not number.is_number():
+        return None
+    return decided(np.not_equal, number, 0)
+
+
 @as_block
-def narrowed(ranges: Mapping[Var, Range]) -> Iterator[None]:
-    """Return a context manager inside of which scalar integers have these ranges, as on one side of a branch."""
+def narrowed(ranges: Ranges) -> Iterator[None]:
+    """Return a context manager inside of which scalar integers are in these ranges too, as on one side of a branch."""
     noted = current().ranges
     before = {value: noted.get(value) for value in ranges}
-    noted.update(ranges)
+    noted.update({value: _met(numbers, before[value] or numbers) for value, numbers in ranges.items()})
     try:
         yield
     finally:

@@ -24,7 +24,13 @@ def _binary(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
         if _comes_first(other) or (_is_users(other, ufunc) and self.shape == ()):
             return NotImplemented
         left, right = _of_python(ufunc, self, other)
-        return _weakened(ufunc, left.__array_ufunc__(ufunc, "__call__", left, right), left, right)
+        is_compared = ufunc in integer_ranges.COMPARISONS and all(_is_pythons(o, "bi") for o in (left, right))
+        if is_compared and (answer := integer_ranges.decided(ufunc, left, right)) is not None:
+            return answer
+        result = _weakened(ufunc, left.__array_ufunc__(ufunc, "__call__", left, right), left, right)
+        if is_compared:
+            integer_ranges.note_compared(ufunc, result.value, (left, right))
+        return result
 
     return operator
 

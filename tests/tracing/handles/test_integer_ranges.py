@@ -1,6 +1,8 @@
 """Python's integers that only the run knows are right, refused, or fail the run where int64 does not hold them."""
 
+import itertools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +10,11 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.ir import Type
 from primsplit.ir.errors import PrimsplitError
+from primsplit.tracing.array import Array
+from primsplit.tracing.handles import integer_ranges
+from primsplit.tracing.stack import recording
 
 BRANCHES = 14
 """More than are followed path by path."""
@@ -150,3 +156,109 @@ def test_an_index_that_is_out_of_bounds_on_every_path_is_refused_when_it_is_trac
 
     with pytest.raises(PrimsplitError, match="out of bounds for axis 0 with size 5"):
         ps.trace(looked_up, ps.spec("float64", [BRANCHES]))
+
+
+def of_two_counts(x: Any) -> Any:
+    place = 90 if x > 0 else 80
+    while place > 5 and x < 50:
+        x = x * 1.01 + 0.1
+        place = place - 10
+    return x * place
+
+
+def while_it_is_not_zero(x: Any) -> Any:
+    count, y = 3 if x > 0 else 5, x
+    while count:
+        y = np.sin(y) + x
+        count -= 1
+    return y
+
+
+def until_it_is_one(x: Any) -> Any:
+    count, y = 7 if x > 0 else 4, x
+    while count != 1 and y < 9:
+        y = y * 1.1 if count % 2 else y + 0.1
+        count = count // 2
+    return y
+
+
+def as_many_as_were_above(x: Any) -> Any:
+    count = 0
+    for _ in range(8):
+        if x > 2.0:
+            count += 1
+        if count >= 3:
+            break
+        x = x * 1.5
+    return x * count
+
+
+def never_another(x: Any) -> Any:
+    k = min(2 if x > 1 else 7, 5)
+    if k == 0 or k >= 6 or not k:
+        return "nothing"
+    return x * x * k
+
+
+@pytest.mark.parametrize(
+    "function", [of_two_counts, while_it_is_not_zero, until_it_is_one, as_many_as_were_above, never_another]
+)
+def test_a_comparison_that_their_ranges_decide_is_a_truth_value_of_pythons(function: Callable[..., Any]) -> None:
+    program = ps.trace(function, ps.spec("float64", []))
+    slope = ps.grad(function)
+    for x in (1.3, 0.6, -0.7):
+        np.testing.assert_allclose(program(np.array(x)), function(x), rtol=1e-12)
+        steep = (function(x + 1e-6) - function(x - 1e-6)) / 2e-6
+        np.testing.assert_allclose(slope(x), steep, rtol=1e-6, atol=1e-8)
+
+
+def test_a_side_knows_the_numbers_that_its_condition_allows() -> None:
+    answers = {}
+
+    def f(x: Any) -> Any:
+        k = ps.cond(x > 0, lambda: 1, lambda: 4) + ps.cond(x > 1, lambda: 0, lambda: 3)  # from 1 to 7
+
+        def side(factor: int) -> Any:
+            answers[factor] = k < 4, k > 4, k > 0, k != 9
+            return factor * x
+
+        return ps.cond(k <= 4, lambda: side(1), lambda: side(2)) * (1 if k < 8 else 5)
+
+    program = ps.trace(f, ps.spec("float64", []))
+    assert [type(answer) is bool and answer for answer in answers[2]] == [False, True, True, True]
+    assert [type(answer) is bool and answer for answer in answers[1][1:]] == [False, True, True]
+    assert type(answers[1][0]) is Array
+    assert [float(program(np.array(x))) for x in (1.5, 0.5, -0.5)] == [1.5, 0.5, -1.0]
+
+
+def test_a_counter_that_may_be_large_decides_nothing() -> None:
+    def f(x: Any) -> Any:
+        return ps.fori_loop(2**41, 2**41 + 2, lambda k, s: s + ps.cond(k > 2**40, lambda: x, lambda: -x), 0.0)
+
+    assert float(ps.trace(f, ps.spec("float64", []))(np.array(1.5))) == 3.0
+
+
+COMPARISONS = {
+    np.less: operator.lt, np.less_equal: operator.le, np.greater: operator.gt, np.greater_equal: operator.ge,
+    np.equal: operator.eq, np.not_equal: operator.ne,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ufunc", COMPARISONS, ids=lambda ufunc: ufunc.__name__)
+def test_ranges_decide_and_imply_what_all_of_their_numbers_do(ufunc: np.ufunc) -> None:
+    holds = COMPARISONS[ufunc]
+    ranges = [range(least, most + 1) for least in range(4) for most in range(least, 4)]
+    with recording() as into:
+        for left, right in itertools.product(ranges, ranges):
+            numbers = [Array(into.param(Type(np.int64, ())), weak=True) for _ in range(2)]
+            for number, known in zip(numbers, (left, right), strict=True):
+                integer_ranges.note_range(number.value, known[0], known[-1])
+            answers = {holds(a, b) for a in left for b in right}
+            assert integer_ranges.decided(ufunc, *numbers) == (answers.pop() if len(answers) == 1 else None)
+            test = into.param(Type(np.bool_, ()))
+            integer_ranges.note_compared(ufunc, test, numbers)
+            for outcome in {holds(a, b) for a in left for b in right}:
+                pairs = [(a, b) for a in left for b in right if holds(a, b) is outcome]
+                with integer_ranges.narrowed(integer_ranges.implied(test)[outcome]):
+                    for number, possible in zip(numbers, zip(*pairs, strict=True), strict=True):
+                        assert integer_ranges.range_of(number) == (min(possible), max(possible))

@@ -54,6 +54,7 @@ from primsplit.tracing.branching.exploring import Joining
 from primsplit.tracing.branching.paths import NotJoined
 from primsplit.tracing.call_stack import frame_out
 from primsplit.tracing.control.branching import choose
+from primsplit.tracing.handles import integer_ranges
 from primsplit.tracing.hooks import HOOKS
 
 Run = Callable[..., Any]
@@ -129,8 +130,10 @@ class Joins(JoinsHelper):
         value = term()
         if not is_unknown(value):
             return not value
-        test = Array(op.Not(_truth(value)).value)
+        holds = _truth(value)
+        test = Array(op.Not(holds).value)
         tell_opposite(test, value)
+        integer_ranges.note_opposite(test.value, holds.value)
         return test
 
 

@@ -25,4 +25,4 @@ def joins_one_type() -> bool:
 
 def is_unknown(test: Any) -> bool:
     """Whether a condition is known only at run time, in a function that is run with joins."""
-    return _joins.value is not None and type(test) is Array and test.known() is None
+    return _joins.value is not None and type(test) is Array and test.truth() is None
