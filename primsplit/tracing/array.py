@@ -292,7 +292,9 @@ class Array(Described, Operators, metaclass=ComparedClass):
     def truth(self) -> bool | None:
         """Return the truth value, if this is a constant or an integer whose range decides it."""
         known = self.known()
-        return integer_ranges.truth_of(self) if known is None else bool(known)
+        if known is None and self.weak and self.dtype.kind == "i" and self.is_number():
+            return integer_ranges.decided(np.not_equal, self, 0)
+        return None if known is None else bool(known)
 
     def known(self) -> npt.NDArray[Any] | None:
         """Return the elements, if this is a constant of the program that no input may replace."""

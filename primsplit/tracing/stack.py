@@ -136,6 +136,10 @@ class Recording:
         self.ops, self.known, self.counted = list(then[0]), dict(then[1]), dict(then[2])
         self.sources, self.variables.uses = dict(then[3]), dict(then[4])
 
+    def implications(self, condition: Value) -> tuple[Ranges, Ranges]:
+        """Return the ranges of integers that follow where a condition does not hold, and where it does."""
+        return self.implied.get(condition, ({}, {}))
+
     def param(self, type: Type, hint: str = "") -> Var:
         """Return a fresh Var that stands for an input."""
         var = Var(type, hint)

@@ -6,6 +6,7 @@ ps.cond(c, np.sqrt, np.exp, x)   ->   If(c): then Sqrt(x), else Exp(x)
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -134,7 +135,7 @@ def choose(
     After both have been recorded, `besides(k, results)` may return further results of side k by name, if the sides
     return dictionaries: values from outside, or some of its own.
     """
-    told = integer_ranges.implied(condition)
+    told = tracing.current().implications(condition)
     recorded = [_Side(side, operands, ranges) for side, ranges in zip(sides, told, strict=True)]
     if besides is not None:
         for k, side in enumerate(recorded):
@@ -184,7 +185,7 @@ class _Side:
             def run() -> tuple[list[Array], trees.TreeSpec]:
                 return arrays_of(function(*trees.unflatten(spec, [_own(x) for x in leaves])))
 
-            with integer_ranges.narrowed(told):
+            with integer_ranges.narrowed(told) if told else nullcontext():
                 self.results, self.spec = explored(run)
             return [a.value for a in self.results]
 

@@ -40,7 +40,7 @@ def note_chosen(value: Value, condition: Value, sides: Sequence[Value]) -> None:
 
     The first of `sides` is its value where the condition does not hold.
     """
-    facts = implied(condition)
+    facts = current().implications(condition)
     if value.type.dtype == np.bool_:
         outcomes = (_implied_by(outcome, facts, sides) for outcome in (False, True))
         current().implied[value] = (next(outcomes), next(outcomes))
@@ -57,7 +57,7 @@ def note_chosen(value: Value, condition: Value, sides: Sequence[Value]) -> None:
 def _implied_by(outcome: bool, facts: Sequence[Ranges], sides: Sequence[Value]) -> Ranges:
     """Return the ranges that hold if the chosen truth value has this outcome: those of the sides that can give it."""
     possible = [
-        _both(told, implied(side)[outcome])
+        _both(told, current().implications(side)[outcome])
         for told, side in zip(facts, sides, strict=True)
         if not isinstance(side, Const) or side.is_weight or bool(side.numpy()) is outcome
     ]
@@ -76,14 +76,9 @@ def _met(first: Range, second: Range) -> Range:
     return (least, most) if least <= most else first
 
 
-def implied(condition: Value) -> tuple[Ranges, Ranges]:
-    """Return the ranges of integers that follow where a condition does not hold, and where it does."""
-    return current().implied.get(condition, ({}, {}))
-
-
 def note_opposite(test: Value, term: Value) -> None:
     """Note that a condition is the negation of another."""
-    current().implied[test] = implied(term)[::-1]
+    current().implied[test] = current().implications(term)[::-1]
 
 
 def note_compared(ufunc: np.ufunc, test: Value, operands: Sequence[Any]) -> None:
@@ -166,13 +161,6 @@ def decided(ufunc: np.ufunc, left: Any, right: Any) -> bool | None:
         if least > most:
             return answer
     return None
-
-
-def truth_of(number: Any) -> bool | None:
-    """Return the truth of a Python integer if its range decides it; else None."""
-    if not number.weak or number.dtype.kind != "i" or not number.is_number():
-        return None
-    return decided(np.not_equal, number, 0)
 
 
 @as_block

@@ -220,3 +220,31 @@ def made_here(items: ast.expr) -> ast.keyword:
     """Return a keyword argument: whether `items` is a call of `enumerate` or `zip`, which nothing else can hold."""
     is_call = isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id in {"enumerate", "zip"}
     return ast.keyword("is_made_here", ast.Constant(is_call))
+
+
+def deciding(node: Steps) -> frozenset[str]:
+    """Return the names that decide when a loop ends: what its exits read, what is assigned to that, and when."""
+    flows = [flow for part in node.parts for flow in _flows(part, frozenset())]
+    names = frozenset({node.ended})
+    while more := frozenset[str]().union(*(read for given, read in flows if given & names)) - names:
+        names |= more
+    return names
+
+
+def _flows(node: ast.AST, around: frozenset[str]) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """Yield for each statement the names that it assigns, and those that it reads or that decide whether it runs."""
+    children = [*ast.iter_child_nodes(node)]
+    is_whole = isinstance(node, ast.For | ast.While | ast.Try | ast.FunctionDef | ast.ClassDef)
+    names = [
+        name
+        for child in ([node] if is_whole else [c for c in children if isinstance(c, ast.expr)])
+        for name in ast.walk(child)
+        if isinstance(name, ast.Name)
+    ]
+    read = around.union(name.id for name in names if isinstance(name.ctx, ast.Load))
+    if isinstance(node, Steps):
+        read |= {node.ended}
+    yield frozenset(name.id for name in names if isinstance(name.ctx, ast.Store)), read
+    for child in () if is_whole else children:
+        if not isinstance(child, ast.expr):
+            yield from _flows(child, read)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from primsplit.frontends.python.conversion.caught import without_raising
-from primsplit.frontends.python.conversion.exits import Steps, made_here, with_item, with_steps
+from primsplit.frontends.python.conversion.exits import Steps, deciding, made_here, with_item, with_steps
 from primsplit.frontends.python.conversion.lists import with_growing
 from primsplit.frontends.python.conversion.ordering import ORDERING
 from primsplit.frontends.python.conversion.patterns import without_matches
@@ -67,7 +67,8 @@ class Join:
     """A statement or expression that may be joined: its place, its effects, the names that it assigns.
 
     `always` are the names that both sides assign on every path. The name `ended`, of a loop's steps, is true once the
-    loop has ended. `unread` are the names that nothing reads after it, and `tallies` those that a loop only adds to.
+    loop has ended. `unread` are the names that nothing reads after it, `deciding` those that decide when a loop
+    ends.
     """
 
     at: tuple[str, int]
@@ -76,7 +77,7 @@ class Join:
     always: frozenset[str]
     ended: str = ""
     unread: frozenset[str] = frozenset()
-    tallies: frozenset[str] = frozenset()
+    deciding: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,7 @@ class Writer(Stores):
             return None
         loop_effects.read.discard(node.item)
         at, none = (self.filename, node.lineno), frozenset[str]()
-        return Join(at, loop_effects, names, none, node.ended, self._unread(node), _tallies(node))
+        return Join(at, loop_effects, names, none, node.ended, self._unread(node), deciding(node))
 
     def _unread(self, node: Steps) -> frozenset[str]:
         """Return the names of the items of a loop that only the loop reads."""
@@ -442,12 +443,6 @@ class Writer(Stores):
 def _loads(node: ast.AST) -> Counter[str]:
     """Return how often each name is read in a node."""
     return Counter(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
-
-
-def _tallies(node: ast.AST) -> frozenset[str]:
-    """Return the names that a node changes, as in `n += 1`, and reads nowhere else: they do not say what it does."""
-    changed = (n.target.id for n in ast.walk(node) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name))
-    return frozenset(changed) - _loads(node).keys()
 
 
 def _without_line(made: ast.stmt) -> ast.stmt:

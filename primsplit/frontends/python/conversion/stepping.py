@@ -36,6 +36,9 @@ from primsplit.tracing.call_stack import frame_out
 from primsplit.tracing.handles import integer_ranges
 from primsplit.tracing.handles.integer_ranges import Range, narrowed
 
+_MOST_RANGED = 4 * DEEPEST
+"""The most parts in which a loop goes on for the ranges of its integers alone."""
+
 
 class Loop:
     """A loop that runs on as long as its traced condition may not have ended it.
@@ -121,11 +124,13 @@ class Loop:
         return {v.value: self.ranges[n] for n, v in named if n in self.ranges and _is_integer(v)}
 
     def _check_end(self, part: Side, found: Sequence[Any]) -> None:
-        """Raise NotJoined if no value that Python knows changed in the last step: the recording would not end."""
-        named = [*zip(self.join.names, found, strict=True)]
-        tallies = self.join.tallies
-        known = [v if _is_pythons(v) and name not in tallies else _OF_THE_RUN for name, v in named]
-        moved = [self.ranges.get(name) for name, _ in named] if self.count <= DEEPEST or tallies else []
+        """Raise NotJoined if no value that decides the end changed in the last step: the recording would not end.
+
+        Values that Python knows are compared, and the ranges of integers of the run.
+        """
+        named = [(n, v) for n, v in zip(self.join.names, found, strict=True) if n in self.join.deciding]
+        known = [v if _is_pythons(v) else _OF_THE_RUN for _, v in named]
+        moved = [self.ranges.get(name) for name, _ in named] if self.count <= _MOST_RANGED else []
         before = self.known.get(part.__code__)
         if not self.is_counted and before is not None and all(map(is_same, known, before[0])) and moved == before[1]:
             why = "the loop ends by its numbers alone: give it a most number of steps"

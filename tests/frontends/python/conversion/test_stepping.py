@@ -102,7 +102,17 @@ def tallied(x: Any) -> Any:
     return x * taken
 
 
-@pytest.mark.parametrize("function", [fitted, tallied], ids=lambda f: f.__name__)
+def branching_on_another(x: Any) -> Any:
+    n = 27
+    while x > 1:
+        n = 3 * n + 1 if n % 2 else n // 2
+        if n > 100:
+            n = n - 1
+        x = x * 0.9
+    return x * n
+
+
+@pytest.mark.parametrize("function", [fitted, tallied, branching_on_another], ids=lambda f: f.__name__)
 def test_a_loop_that_nothing_but_its_numbers_ends_is_refused_after_few_steps(
     function: Function, monkeypatch: pytest.MonkeyPatch
 ) -> None:
