@@ -40,7 +40,7 @@ GRADIENTS: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.sweep(12)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_the_gradient_of_a_running_result_is_right_to_second_order(name: str) -> None:
     check_grads(*GRADIENTS[name])
@@ -134,6 +134,7 @@ EXTREME = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", EXTREME)
 def test_a_running_product_is_numpys_where_products_of_parts_leave_the_range(name: str) -> None:
     x = np.array(EXTREME[name])

@@ -100,6 +100,7 @@ def test_every_ufunc_of_numpy_is_there_or_refused_with_a_reason() -> None:
     assert set(UFUNCS) - set(ELEMENTWISE) == set()
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
 def test_divisors_and_multiples_are_numpys(dtype: str) -> None:
     x, y = np.array([12, 0, 7, 0, 100, 84], dtype), np.array([18, 5, 0, 0, 75, 126], dtype)

@@ -82,6 +82,7 @@ def test_missing_numbers_stay_missing() -> None:
     assert np.isnan(ps.trace(np.linalg.solve, np.eye(2), right)(np.eye(2), right)[0])
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("size", [0, 1, 4])
 def test_a_symbolic_size_may_be_zero(size: int) -> None:
     for function in (np.linalg.inv, np.linalg.cholesky):

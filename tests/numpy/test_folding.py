@@ -43,6 +43,7 @@ RUN_TIME_FOLDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", RUN_TIME_FOLDS)
 def test_a_ufunc_is_folded_along_an_axis_of_any_size(name: str) -> None:
     check_agrees(RUN_TIME_FOLDS[name], FAR)

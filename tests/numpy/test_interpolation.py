@@ -106,6 +106,7 @@ PIECES: dict[str, Callable[[Any], Any]] = {
 X = np.array([[-1.2, 0.4, 1.7], [0.9, -0.3, 2.1]])
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", PIECES)
 def test_a_piecewise_function_and_its_gradients_are_numpys(name: str) -> None:
     check_grads(PIECES[name], X)

@@ -73,6 +73,7 @@ def test_unique_gives_values_places_and_counts() -> None:
     )
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("equal_nan", [True, False])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 def test_unique_puts_nan_last_and_takes_it_for_one_value_if_asked(dtype: str, equal_nan: bool) -> None:
@@ -99,7 +100,7 @@ TABLE = np.sort(RANDOM.standard_normal(100))
 WANTED = np.concatenate([RANDOM.standard_normal(20), TABLE[:5], [np.inf, -np.inf]]).reshape(3, 9)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("size", [0, 1, 9, 64, 65, 100])
 def test_searchsorted_is_numpys(size: int, side: Any) -> None:

@@ -49,6 +49,7 @@ LONGER = {"polyadd", "polysub", "polymul"}
 """Of no coefficients they make one, which is refused at run time."""
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_a_polynomials_value_and_gradients_are_numpys(name: str) -> None:
     function, args = SMOOTH[name]
@@ -69,6 +70,7 @@ def test_a_fit_has_numpys_value_and_gradients(name: str) -> None:
     check_agrees(function, *args)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Polyfit may be poorly conditioned")
 def test_the_derivatives_of_a_fit_of_any_number_of_points_are_right_to_second_order() -> None:
     check_grads(lambda x, y: np.polyfit(x, y, 1), AT[:4], SEEN[:4], resize=(3, 2, 1))

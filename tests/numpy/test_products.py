@@ -110,7 +110,7 @@ def test_a_cross_product_and_its_gradients_are_numpys(function: Callable[..., An
     check_grads(function, *arrays(shapes), symbolic=False)
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 @pytest.mark.parametrize("sizes", [(7, 4), (3, 6), (3, 5)])
 def test_a_convolution_and_its_gradients_are_numpys(mode: str, sizes: tuple[int, int]) -> None:

@@ -35,6 +35,7 @@ def test_the_gradient_of_a_quantile_is_right_to_second_order(name: str) -> None:
     check_grads(*GRADIENTS[name])
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64"])
 def test_a_quantile_of_any_dtype_is_numpys(dtype: str) -> None:
     data = (np.random.default_rng(2).standard_normal((3, 4)) * 20).astype(dtype)

@@ -21,13 +21,14 @@ def of(name: str, what: str) -> Any:
     return lambda *args, **options: function(*args, **options)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_series_has_its_values_at_every_size(name: str) -> None:
     check_every_size(of(name, "val"), "2", "N", sizes=(0, 1, 2, 3, 5))
     check_every_size(lambda x, c: of(name, "val")(x, c, tensor=False), "M", "N M", sizes=(0, 1, 3))
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(10)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_series_are_added_differentiated_and_integrated_at_every_size(name: str) -> None:
     check_every_size(lambda a, b: (of(name, "add")(a, b), of(name, "sub")(a, b)), "N", "M", sizes=(0, 1, 3))
@@ -51,7 +52,7 @@ def test_series_are_multiplied_at_every_size(name: str) -> None:
     check_every_size(of(name, "mul"), "N", "M", sizes=(0, 1, 2, 3))
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_series_of_two_variables_have_their_values_at_every_size(name: str) -> None:
     check_every_size(of(name, "val2d"), "K", "K", "N M", sizes=(0, 1, 3))
@@ -80,7 +81,7 @@ def test_sums_and_products_of_no_coefficients_are_numpys() -> None:
 X, FIRST, SECOND = np.array([0.3, -0.8, 1.4]), np.array([0.5, -1.0, 0.7, 0.2]), np.array([0.1, 0.9, -0.6])
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_second_derivatives_of_series(name: str) -> None:
     def f(x: Any, a: Any, b: Any) -> Any:

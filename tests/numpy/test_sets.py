@@ -23,7 +23,7 @@ SETS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 @pytest.mark.parametrize("name", SETS)
 def test_a_set_operation_of_any_dtype_is_numpys(name: str, dtype: str) -> None:
@@ -32,7 +32,7 @@ def test_a_set_operation_of_any_dtype_is_numpys(name: str, dtype: str) -> None:
     check_agrees(SETS[name], a, b)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("sizes", [(0, 3), (3, 0), (1, 1)], ids=str)
 def test_a_set_operation_of_few_numbers_is_numpys(name: str, sizes: tuple[int, int]) -> None:
@@ -46,7 +46,7 @@ def test_membership_of_bools_of_mixed_dtypes_and_of_nan_is_numpys() -> None:
     check_agrees(lambda a: np.isin(a, [2, 3]), np.array(3))
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", ["union1d", "intersect1d", "setdiff1d", "setxor1d"])
 def test_the_gradient_of_a_set_operation_goes_back_to_its_arrays(name: str) -> None:
     check_grads(lambda a, b: SETS[name](a, b) ** 2, np.unique(A), np.array([0.4, 7.0, 4.0]))
@@ -69,6 +69,7 @@ def test_nan_in_a_set_is_numpys(name: str) -> None:
     check_agrees(SETS[name], np.array([np.nan, 1.0, np.nan, 0.5]), np.array([2.0, 1.0, np.nan]))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("function", [np.unique_all, np.unique_counts, np.unique_inverse])
 def test_the_gradient_of_unique_numbers_goes_to_their_first_occurrence(function: Any) -> None:
     check_grads(lambda a: function(a).values ** 2, B[:2])

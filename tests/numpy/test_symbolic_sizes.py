@@ -116,7 +116,7 @@ NONE = {"bincount", "interp", "poly", "polyfit", "rfft of an even length"}
 """Of nothing NumPy has no answer, or one of another dtype or rank."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_of_any_sizes_is_numpys_with_second_derivatives(name: str) -> None:
     function, args = FUNCTIONS[name]

@@ -30,6 +30,7 @@ def test_a_transformation_gives_what_scipy_gives(function: Any, dtype: str) -> N
     np.testing.assert_allclose(found, wanted, rtol=2e-13 if dtype == "float64" else 1e-6, atol=UNDERFLOW)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("function", "x", "power"),
     [

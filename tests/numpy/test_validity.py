@@ -28,7 +28,7 @@ BEYOND: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
 }
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(16)
 @pytest.mark.parametrize("name", BEYOND)
 def test_every_derivative_is_missing_where_the_value_is(name: str) -> None:
     function, at = BEYOND[name]

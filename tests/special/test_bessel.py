@@ -47,7 +47,7 @@ def test_other_dtypes_are_numpys(dtype: str) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-15 if dtype == "int64" else 2 * np.finfo(dtype).eps)
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(18)
 @pytest.mark.parametrize("function", [np.i0, sp.i0, sp.i1, sp.i0e, sp.i1e, sp.j0, sp.j1])
 @pytest.mark.parametrize("low", [-3.0, 8.5])
 def test_first_and_second_derivatives_agree_with_central_differences(function: Any, low: float) -> None:

@@ -92,6 +92,7 @@ def test_derivatives_of_negative_orders_agree_with_central_differences() -> None
     check_grads(lambda x: sp.yv(-0.7, x), np.array([0.7, 4.1]), symbolic=False, order=1)
 
 
+@pytest.mark.slow
 def test_derivatives_at_zero_are_right() -> None:
     for function in (sp.jv, sp.iv):
         check_grads(lambda x, f=function: f(np.arange(4)[:, None], x), np.array([0.0, 0.3]), symbolic=False)

@@ -16,6 +16,7 @@ EVERY = (sp.spherical_jn, sp.spherical_yn, sp.spherical_in, sp.spherical_kn)
 OSCILLATING = EVERY[:2]
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("derivative", [False, True])
 @pytest.mark.parametrize("function", EVERY)
 def test_values_and_derivatives_are_scipys(function: Any, derivative: bool) -> None:

@@ -15,11 +15,13 @@ ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
 ]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("function", "args", "wrt"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
 def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: Any, wrt: tuple[int, ...]) -> None:
     check(function, *args, wrt=wrt)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("second", [-30.5, -2.5, -0.5])
 def test_a_large_number_and_one_below_zero_lose_no_digits(second: float) -> None:
     """As x grows, beta(x, b) becomes gamma(b) x**-b: its error is of the order b**2 / x. DLMF 5.11.12."""

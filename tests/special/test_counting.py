@@ -46,6 +46,7 @@ BINOMIALS = [(1e8, 5.0), (1e10, 1e10 - 2), (1e16, 2.0), (60.0, 30.0), (1030.0, 5
 """The last one is 0."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("n", "k"), BINOMIALS)
 def test_binom_of_large_numbers_does_not_cancel(n: float, k: float) -> None:
     np.testing.assert_allclose(ps.trace(sp.binom, 1.0, 1.0)(n, k), sp.binom(n, k), rtol=1e-11)

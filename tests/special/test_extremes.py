@@ -30,6 +30,7 @@ BETA_PLACES = np.array(
 ENDS = np.array([-INF, INF, 0.0, -1.0, -1e300, NAN, 0.5])
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("function", "table"),
     [

@@ -108,7 +108,7 @@ def traced(function: Function, args: tuple[Any, ...]) -> tuple[Function, tuple[A
     return call, tuple(args[i] for i in chosen)
 
 
-@pytest.mark.sweep(27)
+@pytest.mark.sweep(81)
 @pytest.mark.parametrize("name", VALUES)
 def test_values_and_what_is_special_are_scipys(name: str) -> None:
     function, args, ulps = VALUES[name]
@@ -206,7 +206,7 @@ COMPOSED = {
 """A Loop, and arithmetic around incomplete gamma and beta functions and their inverses, whose programs are long."""
 
 
-@pytest.mark.sweep(36)
+@pytest.mark.sweep(72)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in COMPOSED)) for n in GRADIENTS])
 def test_first_and_second_derivatives_agree_with_central_differences(name: str) -> None:
     function, args = GRADIENTS[name]

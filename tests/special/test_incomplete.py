@@ -31,6 +31,7 @@ def test_an_incomplete_gamma_function_gives_what_scipy_gives(function: Any) -> N
     close(ps.trace(function, a, x)(a, x), function(a, x), 1e-12)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", [sp.betainc, sp.betaincc], ids=lambda f: f.__name__)
 def test_an_incomplete_beta_function_gives_what_scipy_gives(function: Any) -> None:
     shapes = np.array([0.03, 0.1, 0.5, 1, 1.5, 5, 30, 200, 1e4])

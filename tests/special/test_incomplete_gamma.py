@@ -17,7 +17,7 @@ ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
 ]
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize(("function", "args", "wrt"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
 def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: Any, wrt: tuple[int, ...]) -> None:
     check(function, *args, wrt=wrt)

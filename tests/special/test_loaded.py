@@ -160,7 +160,7 @@ EXACT: dict[str, tuple[Function, float]] = {
 """Points where pieces of a function meet, and where it has a derivative."""
 
 
-@pytest.mark.sweep(10)
+@pytest.mark.sweep(20)
 @pytest.mark.parametrize("name", EXACT)
 def test_the_slope_of_a_loaded_file_is_right_where_pieces_meet(name: str, tmp_path: Path) -> None:
     function, x = EXACT[name]

@@ -17,6 +17,7 @@ BOTH = (sp.struve, sp.modstruve)
 MORE = [-1, 0.3, 2.5, -1.7, 25.5]
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("order", [0, 1, 7, -2, *(pytest.param(v, marks=pytest.mark.slow) for v in MORE)])
 def test_each_order_has_scipys_values(order: float) -> None:
     """SciPy's own errors are up to 5e-12; near its zeros H is right to a part of what it is between them."""
@@ -56,6 +57,7 @@ def test_at_zero_they_have_scipys_limits_and_none_at_infinity() -> None:
         assert program(np.zeros(0)).shape == (3, 0)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", BOTH)
 def test_derivatives_agree_with_central_differences(function: Any) -> None:
     check_grads(lambda x: function(0, x), np.array([0.4, 2.1, 7.1, 22.4]))

@@ -31,6 +31,7 @@ def test_missing_degrees_of_freedom_are_not_lost() -> None:
     check(sp.stdtr, np.array([np.nan, np.nan, np.nan, 2.0]), np.array([-np.inf, np.inf, 1.0, np.inf]), wrt=())
 
 
+@pytest.mark.slow
 def test_slopes_by_the_degrees_of_freedom_are_accurate_beside_zero() -> None:
     places = np.array([1e-20, -1e-9, 1e-3, 0.7, -0.72, 20.0])
 

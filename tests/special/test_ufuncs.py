@@ -91,6 +91,7 @@ GRADIENTS: list[tuple[Any, ...]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(18)
 @pytest.mark.parametrize(
     ("function", "args"), [(r[0], r[1:]) for r in GRADIENTS], ids=lambda v: getattr(v, "__name__", "")
 )

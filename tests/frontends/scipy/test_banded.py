@@ -15,7 +15,7 @@ RANDOM = np.random.default_rng(0)
 RIGHT = RANDOM.standard_normal((4, 3))
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(10)
 @pytest.mark.parametrize("right", [RIGHT, RIGHT[:, 0]], ids=["matrix", "vector"])
 @pytest.mark.parametrize("bands", [(1, 1), (0, 1), (2, 1), (0, 0)])
 def test_solve_banded_is_scipys(bands: tuple[int, int], right: Any) -> None:

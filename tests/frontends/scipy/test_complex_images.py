@@ -30,7 +30,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     def f(x: Any, y: Any) -> Any:

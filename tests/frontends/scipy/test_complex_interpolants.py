@@ -29,6 +29,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     def f(x: Any, y: Any, places: Any) -> Any:

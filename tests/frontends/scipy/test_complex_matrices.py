@@ -80,6 +80,7 @@ def test_it_is_scipys_with_gradients(name: str) -> None:
     check_grads(f, *(p for z in given for p in (z.real, z.imag)), symbolic=False, value_tolerance=1e-9)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", ["sqrtm", "sinm", "solve_triangular", "polar"])
 def test_one_file_serves_every_size_and_complex64(name: str) -> None:
     function, given = FUNCTIONS[name]

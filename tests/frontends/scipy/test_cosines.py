@@ -29,7 +29,7 @@ def test_a_cosine_or_sine_transform_is_scipys_for_every_length(name: str, kind: 
         np.testing.assert_allclose(program(x), function(x, type=kind, norm=norm), rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("kind", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_a_cosine_or_sine_transform_has_its_gradients(name: str, kind: int) -> None:
@@ -64,7 +64,7 @@ def test_what_scipy_refuses_is_told() -> None:
         ps.trace(lambda x: scipy.fft.dct(x, 5), np.ones(4))
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FORMS)
 def test_a_transform_in_the_forms_of_scipy_has_its_values_and_gradients(name: str) -> None:
     function, x = FORMS[name]

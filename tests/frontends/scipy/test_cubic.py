@@ -46,13 +46,13 @@ OF_SITES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", OF_VALUES)
 def test_a_spline_of_traced_values_is_scipys_with_gradients(name: str) -> None:
     check_grads(OF_VALUES[name], VALUES, order=2, symbolic=False, step=1e-3)
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("name", OF_SITES)
 def test_a_spline_of_traced_sites_is_scipys_with_gradients(name: str) -> None:
     check_grads(OF_SITES[name], SITES, VALUES, symbolic=False, step=1e-3)

@@ -77,6 +77,7 @@ def test_one_file_serves_every_size() -> None:
         np.testing.assert_allclose(program(B[:n, :n], Q[:n]), solved(B[:n, :n], Q[:n]), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_pivots_are_lapacks_exchanges_in_and_out(count: int) -> None:
     matrix = np.roll(np.random.default_rng(count).standard_normal((5, 5)), 2)[:count, :count]

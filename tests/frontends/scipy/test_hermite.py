@@ -37,7 +37,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_interpolants_are_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name], (SITES, SEVERAL, AT)

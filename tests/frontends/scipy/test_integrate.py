@@ -23,7 +23,7 @@ X = np.cumsum(0.8 + 0.4 * random.random((3, 6)), axis=1)
 RULES = ("trapezoid", "simpson", "cumulative_trapezoid")
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("count", [6, 5, 2, 1])
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_is_scipys_with_gradients(name: str, count: int) -> None:
@@ -62,6 +62,7 @@ def test_one_file_of_simpsons_rule_serves_every_number_of_samples() -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_has_its_gradients_where_the_number_of_samples_is_a_symbol(name: str) -> None:
     rule: Any = getattr(scipy.integrate, name)

@@ -83,6 +83,7 @@ def test_a_spline_of_traced_values_is_scipys_with_gradients(name: str) -> None:
     check_grads(OF_VALUES[name], VALUES, order=2, symbolic=False, step=1e-3)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("method", ["linear", "nearest"])
 def test_a_grid_at_traced_points_is_scipys_with_gradients(method: str) -> None:
     closed = scipys.RegularGridInterpolator(GRID, FIELD, method=method)

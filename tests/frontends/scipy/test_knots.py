@@ -35,6 +35,7 @@ OF_SITES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", OF_VALUES)
 def test_a_spline_of_traced_values_is_scipys_with_gradients(name: str) -> None:
     check_grads(OF_VALUES[name], VALUES, order=2, symbolic=False, step=1e-3)

@@ -35,7 +35,7 @@ CASES: dict[str, tuple[int, Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(10)
 @pytest.mark.parametrize("name", CASES)
 def test_values_are_scipys_and_derivatives_central_differences(name: str) -> None:
     size, made = CASES[name]

@@ -17,6 +17,7 @@ FULL = RANDOM.standard_normal((4, 4)) + 4 * np.eye(4)
 RIGHT = RANDOM.standard_normal((4, 3))
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("lower", [False, True])
 @pytest.mark.parametrize("trans", [0, 1])
 @pytest.mark.parametrize("unit", [False, True])
@@ -32,6 +33,7 @@ def test_solve_triangular_takes_a_vector() -> None:
     check_grads(lambda a, b: solve_triangular(a, b, lower=True), FULL, RIGHT[:, 0], value_tolerance=1e-10)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("lower", [False, True])
 def test_cho_solve_solves_by_the_factor(lower: bool) -> None:
     a = FULL @ FULL.T
@@ -79,6 +81,7 @@ def test_a_mirror_is_scipys_function(name: str, function: Any, args: tuple[Any, 
     check_grads(lambda *given: function(scipy.linalg, *given), *args, value_tolerance=1e-9, resize=(1, 0, 2))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_the_exponential_takes_matrices_of_any_size_and_any_norm(size: int) -> None:
     recorded = ps.trace(linalg.expm, ps.spec("float64", ["N", "N"]))

@@ -79,7 +79,7 @@ def test_a_signal_without_samples_leaves_the_state() -> None:
     np.testing.assert_array_equal(last, state)
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(10)
 @pytest.mark.parametrize("name", ["order 4", "more zeros than poles", "no poles", "a pole outside"])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_the_gradients_of_a_filter_are_right(name: str, axis: int) -> None:

@@ -58,6 +58,7 @@ def differences(function: Callable[[Any], Any], x: Any, step: float = 1e-5) -> A
     return np.array([(function(x + unit) - function(x - unit)) / (2 * step) for unit in units])
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("name", SUMS)
 @pytest.mark.parametrize("is_scan", [False, True])
 def test_states_that_cannot_be_reached_spoil_no_derivative(name: str, is_scan: bool) -> None:

@@ -28,7 +28,7 @@ OUTPUTS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_output_is_a_dtype_or_an_array_that_is_written(name: str) -> None:
     pixels = PIXELS.astype(np.int32)

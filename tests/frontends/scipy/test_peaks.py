@@ -38,6 +38,7 @@ def test_a_peak_is_the_middle_of_a_plateau_between_lower_numbers(signal: Any) ->
     np.testing.assert_array_equal(program(given), scipys.find_peaks(given, prominence=0)[0])
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     check_signals(FUNCTIONS[name])

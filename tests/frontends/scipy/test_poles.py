@@ -38,7 +38,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]

@@ -17,7 +17,7 @@ VALUES, SEVERAL = RANDOM.standard_normal(9), RANDOM.standard_normal((9, 2, 2))
 SMOOTHING = np.linspace(0.1, 0.5, 9)
 
 
-@pytest.mark.sweep(7)
+@pytest.mark.sweep(14)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_an_interpolant_of_traced_points_and_values_is_scipys_with_gradients(kernel: str) -> None:
     def f(sites: Any, values: Any, x: Any) -> Any:

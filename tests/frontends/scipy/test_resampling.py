@@ -46,7 +46,7 @@ def check_values(name: str, order: int, mode: str) -> None:
     np.testing.assert_allclose(ps.trace(f, WIDE)(WIDE), f(WIDE), atol=atol)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.filterwarnings("ignore:It is recommended")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values_of_cubic_splines_are_scipys(name: str) -> None:
@@ -54,7 +54,7 @@ def test_values_of_cubic_splines_are_scipys(name: str) -> None:
         check_values(name, 3, mode)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.filterwarnings("ignore:It is recommended")
 @pytest.mark.parametrize("mode", MODES)
 def test_values_of_every_mode_are_scipys(mode: str) -> None:

@@ -85,7 +85,7 @@ LONG = {"of matrices", "as zyx", "as XYZ", "as zxz", "angles zxz", "angles xyz"}
 """Conversions at any number of rotations, and orders of axes like those of other rows: slow tests."""
 
 
-@pytest.mark.sweep(12)
+@pytest.mark.sweep(36)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in ONE])
 def test_rotations_are_scipys_with_gradients(name: str) -> None:
     f, x = ONE[name]

@@ -94,7 +94,7 @@ def test_what_cannot_be_is_told_at_the_users_line() -> None:
         assert caught.value.place.filename == __file__
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("sizes", [((5, 6), (2, 3)), ((2, 3), (5, 6)), ((5, 3), (5, 3)), ((2, 2), (2, 3))], ids=str)
 def test_one_file_convolves_images_and_kernels_of_every_size(sizes: Any) -> None:
     x, kernel = (random.standard_normal(s) for s in sizes)

@@ -28,7 +28,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("name", MAKERS)
 def test_values_slopes_and_gradients_are_scipys(name: str, axis: int) -> None:

@@ -42,7 +42,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres", "qmr"])
 def test_an_iteration_has_its_derivatives_at_every_size(name: str) -> None:
     def f(x: Any) -> Any:
@@ -66,7 +66,7 @@ def test_an_iteration_takes_a_matrix_that_is_traced() -> None:
     check_grads(solved, square, np.array([1.0, -0.4, 0.7]), value_tolerance=1e-10)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     check_matrices(FUNCTIONS[name])

@@ -22,6 +22,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
 

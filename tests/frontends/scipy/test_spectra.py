@@ -62,6 +62,7 @@ def test_it_is_scipys_with_gradients(name: str) -> None:
 OPEN = ("welch", "csd", "spectrogram", "stft", "stft turned about its ends")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", OPEN)
 def test_one_file_serves_every_length(name: str) -> None:
     def f(x: Any, y: Any) -> Any:

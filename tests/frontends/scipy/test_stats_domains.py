@@ -67,6 +67,7 @@ def check(name: str, arguments: list[Any], right: Callable[..., Any]) -> None:
         assert not np.isnan(gradients[index][0]), index
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     "name",  # SciPy takes a missing shape of gengamma for one
     [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in FAMILIES if n != "gengamma"],
@@ -82,6 +83,7 @@ def densities(name: str, x: Any, q: Any, *parameters: Any) -> list[Any]:
     return all_of(name, x, q, *parameters)[0]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in FAMILIES])
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_missing_numbers_are_nan_in_value_and_gradient(name: str) -> None:

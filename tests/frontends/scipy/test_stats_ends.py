@@ -59,6 +59,7 @@ SLOPES: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
 """At the median, where formulas of two sides meet."""
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", SLOPES)
 def test_both_sides_of_a_median_are_one_function(name: str) -> None:
     function, (x, *shapes) = SLOPES[name]
@@ -74,7 +75,7 @@ LIMITS: dict[str, tuple[Callable[..., Any], float]] = {
 }
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_shape_of_0_has_the_slope_of_its_limit(name: str) -> None:
     function, x = LIMITS[name]

@@ -284,6 +284,7 @@ BROADCAST: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
 """Sizes that SciPy broadcasts, or takes."""
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", BROADCAST)
 def test_sizes_meet_as_in_scipy(name: str) -> None:
     function, *shapes = BROADCAST[name]

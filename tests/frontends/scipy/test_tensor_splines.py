@@ -99,7 +99,7 @@ def test_a_traced_grid_is_refused() -> None:
         ps.trace(lambda x: RegularGridInterpolator((x,), FIELD[:, 0], "cubic")([[0.3]]), GRID[0])
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("kind", ["quadratic", "cubic", "slinear", 3])
 def test_a_spline_along_an_axis_has_fill_values(kind: str | int) -> None:
     """interp1d of values, and of sites."""

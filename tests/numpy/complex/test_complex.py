@@ -108,6 +108,7 @@ def by_cmath(x: Any, y: Any) -> Any:
 PROGRAMS = [by_cmath, mandelbrot, written_into_numpys_zeros, a_branch, a_sum_by_hand]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_programs_with_complex_numbers_are_numpys(function: Callable[..., Any]) -> None:
     x, y = np.array([0.3, -0.4, 0.25]), np.array([0.2, 0.5, -0.1])

@@ -18,6 +18,7 @@ def test_a_singular_matrix_has_the_determinant_0_and_small_ones_their_cofactors(
     check_grads(lambda a, b: parts(np.linalg.det(a + 1j * b)), singular, 0 * singular, symbolic=False)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", rows_of("elimination"))
 def test_a_function_of_complex_matrices_is_numpys_with_gradients(name: str) -> None:
     check_row(name)

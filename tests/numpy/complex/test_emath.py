@@ -29,7 +29,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("x", [INSIDE, OUTSIDE], ids=["inside", "outside"])
 def test_a_function_is_numpys_on_both_sides_with_gradients(name: str, x: Any) -> None:

@@ -9,6 +9,7 @@ import primsplit as ps
 from tests.numpy.complex.linear_rows import X, Y, check_row, rows_of
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", rows_of("hermitian"))
 def test_a_function_of_complex_matrices_is_numpys_with_gradients(name: str) -> None:
     check_row(name)

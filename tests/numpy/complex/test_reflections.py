@@ -8,6 +8,7 @@ from primsplit.numpy.complex.reflections import tall_qr
 from tests.numpy.complex.linear_rows import check_row, rows_of
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", rows_of("reflections"))
 def test_a_function_of_complex_matrices_is_numpys_with_gradients(name: str) -> None:
     check_row(name)

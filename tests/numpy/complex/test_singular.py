@@ -22,6 +22,7 @@ def in_phase(u: Any, vh: Any) -> tuple[Any, Any]:
     return u * turn, vh * np.conj(np.swapaxes(turn, -1, -2))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_singular_vectors_are_numpys_in_the_phases_that_are_told(shape: tuple[int, int]) -> None:
     a, b = random.normal(size=(2, *shape))

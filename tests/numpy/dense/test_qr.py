@@ -11,7 +11,7 @@ from tests.numpy.matrices import normal
 SHAPES = [(1, 1), (5, 3), (32, 32), (33, 33), (40, 32), (70, 33), (100, 100), (3, 5), (40, 70), (130, 1)]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(16)
 @pytest.mark.parametrize("is_symbolic", [False, True])
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -45,6 +45,7 @@ def test_hard_matrices_get_orthonormal_columns_and_small_residuals(name: str, si
     np.testing.assert_array_equal(np.tril(r, -1), 0.0)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("shape", [(40, 35), (34, 34), (20, 40)])
 def test_derivatives_to_second_order_are_central_differences(shape: tuple[int, int]) -> None:
     a, along = normal(*shape) + 2 * np.eye(*shape), normal(*shape, seed=1)

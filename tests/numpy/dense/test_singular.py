@@ -8,7 +8,7 @@ from primsplit.numpy.dense.singular import reduced_svd, singular_values
 from tests.numpy.matrices import normal
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (3, 5), (6, 6)])
 @pytest.mark.parametrize("is_known", [True, False])
 def test_factors_are_orthonormal_and_give_the_matrix(shape: tuple[int, int], is_known: bool) -> None:

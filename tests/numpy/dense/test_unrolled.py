@@ -64,6 +64,7 @@ def test_many_matrices_are_solved_without_a_loop(
             np.testing.assert_allclose(y, x, rtol=1e-11, atol=1e-12, strict=True)
 
 
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("shape", [(2, 2, 2), (2, 3, 3), (2, 1, 5, 5)])
 @pytest.mark.parametrize(("function", "make", "columns"), FUNCTIONS, ids=NAMES)
 def test_gradients_of_a_batch_are_central_differences(
@@ -138,6 +139,7 @@ def test_float32_stays_float32_and_is_as_accurate(n: int) -> None:
     assert _worst(a, mine, b) <= 2 * _worst(a, scipy.linalg.solve(a, b), b) + 1
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("n", [2, 3, 4, 8])
 def test_the_columns_of_an_inverse_are_as_accurate_as_lapacks(n: int) -> None:
     for make in HARD.values():

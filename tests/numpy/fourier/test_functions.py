@@ -89,7 +89,7 @@ MANY: list[tuple[Any, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize(("function", "options"), MANY, ids=lambda v: getattr(v, "__name__", str(v)))
 def test_transforms_over_several_axes_are_numpys(function: Any, options: Any) -> None:
     check_agrees(lambda x: parts(function(x, **options)), C)
@@ -173,7 +173,7 @@ FIXED = {stft, analytic_signal}
 """Those whose code tells the size."""
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize(("function", "args"), USED, ids=lambda v: getattr(v, "__name__", ""))
 def test_what_people_write_with_transforms_has_right_gradients(function: Any, args: Any) -> None:
     check_agrees(function, *args, symbolic=function not in FIXED)

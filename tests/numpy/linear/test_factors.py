@@ -13,6 +13,7 @@ from tests.numpy.matrices import definite, normal
 Array = np.ndarray[Any, Any]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("n", [0, 1, 33, 70])
 def test_a_blocked_cholesky_has_the_gradient_of_log_det(n: int) -> None:
     """Twice the sum of log L_ii is log det A, whose gradient A^-1 is folded into the triangle that is read."""
@@ -44,12 +45,14 @@ SINGULAR = {
 }
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("a", SINGULAR.values(), ids=SINGULAR.keys())
 def test_the_gradient_of_det_is_the_cofactors_at_singular_matrices_too(a: Array) -> None:
     _, found = ps.split(np.linalg.det, ps.spec("float64", ["N", "N"])).joint().session()(a)
     np.testing.assert_allclose(found, cofactors(a), atol=1e-12)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("a", SINGULAR.values(), ids=SINGULAR.keys())
 def test_the_second_derivative_of_det_is_minors_of_minors_at_singular_matrices_too(a: Array) -> None:
     direction = normal(*a.shape, seed=2)

@@ -19,7 +19,7 @@ def system(rows: int, columns: int, rank: int) -> tuple[Any, Any, Any]:
     return tuple(RANDOM.standard_normal(shape) for shape in ((rows, rank), (rank, columns), (rows,)))
 
 
-@pytest.mark.sweep(12)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("is_symbolic", [False, True])
 def test_the_solution_residuals_and_rank_are_numpys(shape: tuple[int, int, int], is_symbolic: bool) -> None:
@@ -55,7 +55,7 @@ OTHERS: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize(("function", "a"), OTHERS.values(), ids=OTHERS)
 def test_other_systems_have_numpys_solution(function: Callable[..., Any], a: Any) -> None:
     b = np.arange(1, len(a) + 1).astype(a.dtype)

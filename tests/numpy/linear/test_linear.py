@@ -39,7 +39,7 @@ LINALG: list[tuple[str, Callable[..., Any], list[Array]]] = [
 ]
 
 
-@pytest.mark.sweep(9)
+@pytest.mark.sweep(27)
 @pytest.mark.parametrize(("function", "point"), [row[1:] for row in LINALG], ids=[row[0] for row in LINALG])
 def test_a_function_and_its_gradients_are_numpys(function: Callable[..., Any], point: list[Array]) -> None:
     check_grads(function, *point, value_tolerance=1e-10)

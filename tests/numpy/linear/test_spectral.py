@@ -136,7 +136,7 @@ SIZED: list[tuple[str, Callable[..., Any], tuple[int, ...]]] = [
 ]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize(("function", "shape"), [r[1:] for r in SIZED], ids=[f"{r[0]} {r[2]}" for r in SIZED])
 def test_a_symbolic_size_may_be_zero_or_one(function: Callable[..., Any], shape: tuple[int, ...]) -> None:
     a = normal(*shape)
@@ -151,7 +151,7 @@ def test_a_symbolic_size_may_be_zero_or_one(function: Callable[..., Any], shape:
     np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
 def test_full_matrices_are_bases_and_several_added_vectors_have_no_gradient(shape: tuple[int, int], dtype: str) -> None:
@@ -306,6 +306,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_the_gradient_through_vectors_of_equal_eigenvalues_is_not_finite(name: str) -> None:
     a = DEGENERATE[name]
@@ -424,6 +425,7 @@ def test_what_numpy_refuses_is_refused_at_the_users_line(function: Callable[...,
     assert refused.value.place.filename == __file__
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("values", [[3.0, 1.0, 1.0, 0.2], [2.0, 2.0, 2.0, 2.0 + 1e-9], [1.0, 0.0, 0.0, -1.0]])
 def test_what_is_loaded_has_the_derivative_of_equal_eigenvalues_too(values: list[float], tmp_path: Path) -> None:
     """A file has no rules: its loops are differentiated, and rounding tells the angles of equal eigenvalues."""

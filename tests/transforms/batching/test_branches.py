@@ -107,6 +107,7 @@ def batches(make: Callable[..., Any], one: Callable[..., Any]) -> None:
             np.testing.assert_allclose(found, wanted[some], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("function", "transform"),
     [

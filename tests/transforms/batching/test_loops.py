@@ -288,6 +288,7 @@ def differences(function: Callable[..., Any], x: Any, step: float = 1e-5) -> Any
     return np.stack([(np.asarray(function(x + d)) - np.asarray(function(x - d))) / (2 * step) for d in moved], -1)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("index", [0, 1, 2])
 def test_calls_that_stay_calls_have_hessians_in_a_batch_in_a_branch(index: int) -> None:
     """Each example's own number of steps is kept by the masked loop of the batch, not example by example."""

@@ -59,7 +59,7 @@ def triangle(a: Any, b: Any) -> Any:
 FUNCTIONS = [triangle, vector, columns, turned, inverse, determinant, logarithm, factor]
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(56)
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 34])
 @pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0)])
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -62,7 +62,7 @@ TRANSFORMS: list[tuple[str, Callable[[Function], Function]]] = [
 FUNCTIONS = [shrunk_twice, shrunk_thrice, picked_between, in_pieces, product_of_picked, product_of_three]
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize(("_", "transform"), TRANSFORMS, ids=[name for name, _ in TRANSFORMS])
 def test_masks_one_after_the_other_are_each_examples_own(

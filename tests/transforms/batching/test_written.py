@@ -88,7 +88,7 @@ DERIVATIVES: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
 }
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(15)
 @pytest.mark.parametrize("name", WRITES)
 def test_derivatives_of_a_batch_of_writes_are_those_of_each_example(name: str) -> None:
     made = [d(curved(WRITES[name])) for d in DERIVATIVES.values()]

@@ -53,6 +53,7 @@ def test_parameters_of_float32_have_gradients_of_float32() -> None:
     np.testing.assert_allclose(found, ps.grad(kepler(so.brentq))(ORBIT), rtol=1e-5)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_root_is_scipys_with_first_and_second_derivatives(name: str) -> None:
     check_grads(lambda p: FUNCTIONS[name](p), ORBIT, symbolic=False, value_tolerance=1e-10)

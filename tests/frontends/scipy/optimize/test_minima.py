@@ -93,7 +93,7 @@ EXACT: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("name", EXACT)
 def test_a_minimum_is_right_to_rounding_and_so_are_its_derivatives(name: str) -> None:
     check_exact(*EXACT[name])

@@ -69,7 +69,7 @@ OF_VALUES: dict[str, Function] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", AT_POINTS)
 def test_an_interpolant_at_traced_points_is_scipys_with_gradients(name: str) -> None:
     check_grads(lambda x: AT_POINTS[name](x), AT, value_tolerance=1e-10, step=1e-3)

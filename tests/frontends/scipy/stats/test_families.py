@@ -25,7 +25,7 @@ def test_the_functions_of_a_family_are_scipys(name: str) -> None:
     check_functions(name)
 
 
-@pytest.mark.sweep(12)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in OF_INTEGRALS and n != "gamma")) for n in FAMILIES]
 )
@@ -86,6 +86,7 @@ def test_a_binomial_distribution_of_infinitely_many_trials_is_not_defined(method
 COUNTING = {"poisson": (2.3,), "nbinom": (2.5, 0.4), "binom": (7.0, 0.4), "betabinom": (7.0, 1.3, 2.2), "geom": (0.3,)}
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", COUNTING)
 def test_a_log_probability_that_is_missing_has_no_slope(name: str) -> None:
     family = getattr(scipy.stats, name)

@@ -19,7 +19,7 @@ from tests.frontends.scipy.stats.family import (
 from tests.special.loaded import Function
 
 
-@pytest.mark.sweep(24)
+@pytest.mark.sweep(48)
 @pytest.mark.parametrize("name", FURTHER)
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_the_functions_of_a_family_are_scipys(name: str) -> None:
@@ -42,6 +42,7 @@ def test_there_is_no_density_at_infinity(name: str) -> None:
     np.testing.assert_array_equal(ps.grad(lambda x: np.sum(CONTINUOUS[name].pdf(x, *shapes)))(far), [0.0])
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("log_density", "shape", "slope"),
     [

@@ -37,7 +37,7 @@ def other_width(data: Any) -> Any:
     return made(AT) + made.covariance[0]
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_densities_are_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]

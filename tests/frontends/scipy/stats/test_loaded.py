@@ -58,7 +58,7 @@ CASES: dict[str, tuple[Function, np.ndarray]] = {
 }
 
 
-@pytest.mark.sweep(540)
+@pytest.mark.sweep(1080)
 @pytest.mark.parametrize("name", CASES)
 def test_the_slope_of_a_loaded_file_is_right_or_nan(name: str, tmp_path: Path) -> None:
     function, points = CASES[name]

@@ -72,7 +72,7 @@ def test_matrices_that_are_not_symmetric_are_read_as_scipy_reads_them(name: str)
     check_grads(lambda x, scale: getattr(scipy.stats, name).logpdf(x, 4.5, scale), x, scale, symbolic=False)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", MATRICES)
 def test_a_distribution_of_vectors_or_matrices_is_scipys(name: str) -> None:
     def f(x: Any, root: Any) -> Any:

@@ -19,7 +19,7 @@ OF_PARAMETERS = [n for n, d in stats.DISTRIBUTIONS.items() if "var" in d.methods
 """Families whose means and variances are known."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("name", OF_PARAMETERS)
 def test_moments_have_first_and_second_derivatives(name: str) -> None:
     distribution = stats.DISTRIBUTIONS[name]

@@ -37,6 +37,7 @@ def test_a_test_of_a_hypothesis_has_scipys_probability(name: str) -> None:
     np.testing.assert_allclose(ps.trace(f, X, Y)(X, Y), f(X, Y), rtol=1e-9)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]

@@ -13,7 +13,7 @@ def test_the_functions_of_a_family_are_scipys(name: str) -> None:
     check_functions(name)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in OF_INTEGRALS and n != "gamma")) for n in RARER]
 )

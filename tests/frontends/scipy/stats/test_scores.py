@@ -45,7 +45,7 @@ def test_an_exponent_that_scipy_would_search_for_is_refused(name: str) -> None:
         ps.trace(lambda x: getattr(st, name)(x), X)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]

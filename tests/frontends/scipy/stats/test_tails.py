@@ -49,7 +49,7 @@ FAR: list[tuple[str, tuple[float, ...], list[float], list[float]]] = [
 """A family, its shapes, and numbers far out on the left and on the right."""
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize(("name", "shapes", "low", "high"), FAR)
 def test_the_logarithm_of_a_probability_is_scipys_far_out(
     name: str, shapes: tuple[float, ...], low: list[float], high: list[float]

@@ -92,7 +92,7 @@ def test_eigenvalues_without_a_basis_of_vectors_have_nan_for_slopes(matrix: Arra
     assert np.isnan(slopes).all()
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", ["zero", "the unit matrix", "a cycle", "symmetric", "equal", "near to a block"])
 def test_symmetric_functions_of_equal_eigenvalues_with_a_basis_have_their_slopes(name: str) -> None:
     matrices = {

@@ -30,7 +30,7 @@ KINDS: dict[str, Callable[[int], Array]] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("kind", KINDS)
 def test_eigenvalues_come_in_lapacks_order(kind: str) -> None:
     run = session(lambda a: parts(np.linalg.eigvals(a)), ["N", "N"])
