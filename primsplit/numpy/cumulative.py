@@ -13,6 +13,7 @@ from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis
 from primsplit.numpy.reductions import summed_in
 from primsplit.numpy.running_products import running_product
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.validity import where_valid
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
 from primsplit.tracing.broadcasting import axis_back, axis_first, expand_to, full, of_size, reshape_to
@@ -148,7 +149,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
 
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """np.gradient: second-order differences inside, of order `edge_order` at the two ends."""
+    """np.gradient: second-order differences inside, of order `edge_order` at the two ends.
+
+    Of two points at one place there is no slope: NaN, but for a first-order difference at an end.
+    """
     x = array_like(f)
     axes = (
         many_axes(axis, x.ndim)
@@ -181,14 +185,17 @@ def _gradient_along(x: Array, axis: int, spacing: Any, edge_order: int) -> Array
     h = h if h.ndim == 0 or h.dtype.kind not in "iu" else cast_to(h, np.float64)
     steps = h if h.ndim == 0 else _column(difference(h, 0), axis, x.ndim)
     slope = difference(x, axis) / steps
+    known = h.known()
+    is_apart = h.ndim == 0 or (known is not None and np.diff(known).all())
+    apart = slope if is_apart else where_valid(op.Not(op.Equal(steps, 0.0)), slope)[0]
     if h.ndim == 0:
         inner = (slab(x, axis, 2, END) - slab(x, axis, 0, -2)) / (2.0 * h)
     else:
         before, after = slab(steps, axis, 0, -1), slab(steps, axis, 1, END)
-        inner = (slab(slope, axis, 0, -1) * after + slab(slope, axis, 1, END) * before) / (before + after)
+        inner = (slab(apart, axis, 0, -1) * after + slab(apart, axis, 1, END) * before) / (before + after)
     first, last = _one(slope, axis, 0, 1), _one(slope, axis, -1, END)
     if edge_order == 2:
-        first, last = _second_order_ends(slope, steps, axis)
+        first, last = _second_order_ends(apart, steps, axis)
     return op.Concat(first, inner, last, axis=axis, types=[Type(slope.dtype, x.shape)])
 
 

@@ -50,33 +50,41 @@ def _is_finite(x: Array) -> Array:
     return found
 
 
-def _raising(function: Callable[..., Any], is_failed: Callable[[Any], Array], told: str) -> Callable[..., Any]:
-    """The function with NumPy's error: the run fails, or both ways are recorded if the user's code catches it."""
+def _raising(
+    function: Callable[..., Any], is_failed: Callable[[Any], Array], excusing: Callable[[Any], Any], told: str
+) -> Callable[..., Any]:
+    """The function with NumPy's error: the run fails, or both ways are recorded if the user's code catches it.
+
+    `excusing` gives of an operand the numbers whose NaN and infinities excuse that there is no result.
+    """
 
     @functools.wraps(function)
     def call(a: Any, *args: Any, **options: Any) -> Any:
         found = function(a, *args, **options)
         if tracing.current().path is None:  # a rule, whose pullback is linear in what it solves for
             return found
+        failed = _unexcused(is_failed(found), map(excusing, (a, *args)))
         error = np.linalg.LinAlgError(told)
         if not tracing.is_caught(np.linalg.LinAlgError):
-            excused = without_infinities(a) if is_failed is no_factor else a
-            return with_error(found, is_failed(found), (excused, *(b for b in args if holds_traced(b))), error)
-        holds_nan = op.Not(are_finite([array_like(x) for x in (a, *filter(holds_traced, args))]))
-        is_finite = Array(op.Or(_all_finite(found), holds_nan).value)  # of NaN or infinity NumPy makes NaN
-        if not is_finite:
+            return refusing(found, failed, error)
+        if failed:
             raise error
         # The factor of a regular matrix in the place of none: of NaN the gradient would be NaN on the other way too.
         matrix = array_like(a)
-        return function(FUNCTIONS[np.where](is_finite, matrix, identity_like(matrix.real)), *args, **options)
+        return function(FUNCTIONS[np.where](failed, identity_like(matrix.real), matrix), *args, **options)
 
     return call
 
 
 def with_error(found: Any, failed: Array, operands: tuple[Any, ...], error: Exception) -> Any:
     """Return `found`; a run in which it `failed` raises the error, unless an operand holds NaN or infinity."""
-    given = [x for x in map(plain_or_traced, operands) if x.dtype.kind in "fc"]
-    return refusing(found, op.And(failed, are_finite(given)) if given else failed, error)
+    return refusing(found, _unexcused(failed, map(plain_or_traced, operands)), error)
+
+
+def _unexcused(failed: Array, operands: Iterable[Any]) -> Array:
+    given = [x for x in operands if x.dtype.kind in "fc"]
+    answer: Array = op.And(failed, are_finite(given)) if given else failed
+    return answer
 
 
 def without_infinities(a: Any) -> Any:
@@ -115,11 +123,6 @@ def _parts(x: Any) -> tuple[Array, ...]:
     return (x.real, x.imag) if x.dtype.kind == "c" else (x,)
 
 
-def _all_finite(x: Any) -> Array:
-    answers: list[Array] = [FUNCTIONS[np.all](np.isfinite(p)) for p in _parts(x)]
-    return functools.reduce(lambda a, b: a & b, answers)
-
-
 def _unchecked(function: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
@@ -148,16 +151,14 @@ _OF_FINITE = {
 for _name, _told in _OF_FINITE.items():
     _function = getattr(np.linalg, _name)
     FUNCTIONS[_function] = _of_finite(FUNCTIONS[_function], _told)
-_FAILING: dict[str, tuple[Callable[[Any], Array], str]] = {
-    "cholesky": (no_factor, NO_FACTOR),
-    "inv": (no_solution, SINGULAR),
-    "solve": (no_solution, SINGULAR),
-    "tensorinv": (no_solution, SINGULAR),
-    "tensorsolve": (no_solution, SINGULAR),
+_FAILING: dict[str, tuple[Callable[[Any], Array], Callable[[Any], Any], str]] = {
+    "cholesky": (no_factor, without_infinities, NO_FACTOR),
+    **dict.fromkeys(("inv", "solve", "tensorinv", "tensorsolve"), (no_solution, plain_or_traced, SINGULAR)),
 }
+"""Functions of np.linalg: whether a result says that there is none, what excuses that, and the error."""
 nan_where_singular: Any = SimpleNamespace()
 """`cholesky`, `inv` and `solve`, whose results are NaN or infinite where those of np.linalg raise."""
-for _name, (_is_failed, _told) in _FAILING.items():
+for _name, (_is_failed, _excusing, _told) in _FAILING.items():
     _function = getattr(np.linalg, _name)
     setattr(nan_where_singular, _name, _unchecked(_function, FUNCTIONS[_function]))
-    FUNCTIONS[_function] = _raising(FUNCTIONS[_function], _is_failed, _told)
+    FUNCTIONS[_function] = _raising(FUNCTIONS[_function], _is_failed, _excusing, _told)

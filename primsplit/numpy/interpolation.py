@@ -14,6 +14,7 @@ from primsplit.numpy.indexing import getitem, setitem
 from primsplit.numpy.ordering import argsort, searchsorted
 from primsplit.numpy.ufuncs import call_ufunc, cast_to
 from primsplit.numpy.units import common_dtype
+from primsplit.numpy.validity import defined
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
 from primsplit.tracing.branching.raising import checked
@@ -26,7 +27,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """np.interp, with gradients in all of its arguments.
 
     At a sample point the derivative in `x` is the slope to its right, at the last one the slope to its left. Beyond
-    the ends it is 0, and the cotangent goes to the end's value. Beside an infinite value there is no gradient.
+    the ends it is 0, and the cotangent goes to the end's value. Beside an infinite value there is no gradient. Where
+    the result is NaN, so are its gradients.
     """
     at, points, values = (cast_to(array_like(a), np.float64) for a in (x, xp, fp))
     if points.ndim != 1 or values.ndim != 1 or not dims.could_be(points.shape[0], values.shape[0]):
@@ -35,15 +37,18 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if dims.same(points.shape[0], 0):
         raise ShapeError("array of sample points is empty", place=tracing.user_place())
     points = reaching(points, 0, 1)
+    sums = [op.ReduceSum(v, [0], keepdims=0) for v in (points, values)]
     if period is not None:
-        return _interpolated(*_periodic(at, points, values, period))
+        repeated: Array = defined(_interpolated(*_periodic(at, points, values, period)), at, *sums)
+        return repeated
     found = _interpolated(at, points, values)
     first, last = (_end(points, *ends) for ends in ((0, 1), (-1, END)))
     low, high = (
         _end(values, *ends) if given is None else cast_to(array_like(given), np.float64)
         for given, ends in ((left, (0, 1)), (right, (-1, END)))
     )
-    return op.Where(op.Less(at, first), low, op.Where(op.Greater(at, last), high, found))
+    answer: Array = defined(op.Where(op.Less(at, first), low, op.Where(op.Greater(at, last), high, found)), at, *sums)
+    return answer
 
 
 def _end(vector: Array, *place: int) -> Array:
@@ -77,16 +82,18 @@ def _interpolated(at: Array, points: Array, values: Array) -> Array:
     upper = op.Min(op.Add(lower, 1), last)
     rise = op.Sub(op.Gather(values, upper), op.Gather(values, lower))
     run = op.Sub(op.Gather(points, upper), op.Gather(points, lower))
-    slope = op.Div(rise, op.Where(op.Equal(run, 0.0), 1.0, run))
+    run = op.Where(op.Equal(run, 0.0), 1.0, run)
     away, start = op.Sub(at, op.Gather(points, base)), op.Gather(values, base)
     known = values.known()
     if known is not None and np.all(np.isfinite(known)):
-        return op.Add(op.Mul(slope, away), start)
-    is_finite = op.Equal(op.Mul(rise, 0.0), 0.0)
-    found = op.Add(op.Mul(op.Where(is_finite, slope, 0.0), away), op.Where(is_finite, start, 0.0))
+        return op.Add(op.Mul(op.Div(rise, run), away), start)
+    is_missing = op.IsNaN(at)
+    is_plain = op.And(op.Equal(op.Mul(rise, 0.0), 0.0), op.Not(is_missing))
+    plain_rise, plain_away, plain_start = (op.Where(is_plain, v, 0.0) for v in (rise, away, start))
+    found = op.Add(op.Mul(op.Div(plain_rise, run), plain_away), plain_start)
     ends = (op.Sub(at, op.Gather(points, upper)), op.Gather(values, upper))
-    beside = op.Where(op.Equal(away, 0.0), start, _beside_infinite(slope, (away, start), ends))
-    return op.Where(is_finite, found, beside)
+    beside = op.Where(op.Equal(away, 0.0), start, _beside_infinite(op.Div(rise, run), (away, start), ends))
+    return op.Where(is_plain, found, op.Where(is_missing, at, beside))
 
 
 def _beside_infinite(slope: Array, start: tuple[Array, Array], end: tuple[Array, Array]) -> Array:

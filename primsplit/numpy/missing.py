@@ -1,5 +1,9 @@
-"""NumPy's reductions that skip NaN, such as nansum. The gradient of an element that is NaN is 0."""
+"""NumPy's reductions that skip NaN, such as nansum.
 
+The gradient of an element that is NaN is 0; where the result is NaN, as that of nothing but NaN, it is NaN.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,7 @@ from primsplit.numpy.extrema import check_has_result, is_half, of_nothing, unles
 from primsplit.numpy.reductions import maximum, mean, minimum, product, total
 from primsplit.numpy.statistics import freedom, safe_root, var
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.validity import defined
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
 from primsplit.tracing.broadcasting import reshape_to
@@ -62,6 +67,7 @@ def _nan_extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initia
     none = op.Equal(reduced("ReduceSum", present(x), axes, keepdims), 0.0)
     nan = np.asarray(np.nan, x.dtype)
     found = op.Where(none, nan if initial is not None else unless(of_nothing(x, axes), nan), found)
+    found = _of_some(found, x, axes, keepdims)
     if initial is not None:
         combine: Any = np.fmax if which == "max" else np.fmin
         found = combine(found, cast_to(array_like(initial), x.dtype))
@@ -82,6 +88,12 @@ def nanmin(
 ) -> Array:
     """np.nanmin; NaN where there is nothing else."""
     return _nan_extremum("min", a, axis, out, keepdims, initial, where)
+
+
+def _of_some(found: Array, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
+    """`found` of an array along axes, whose derivatives are NaN where it is NaN: where there is nothing but NaN."""
+    answer: Array = defined(found, cast_to(reduced("ReduceSum", x, axes, keepdims), found.dtype))
+    return answer
 
 
 def _taken(x: Array, where: Any) -> Array:
@@ -108,7 +120,8 @@ def nanmean(
     wide = cast_to(x, np.float32 if is_half(x) and dtype is None else result)
     axes = many_axes(axis, x.ndim)
     counted = reduced("ReduceSum", present(wide), axes, keepdims)
-    return delivered(cast_to(reduced("ReduceSum", filled(wide, 0), axes, keepdims) / counted, result), out)
+    found = reduced("ReduceSum", filled(wide, 0), axes, keepdims) / counted
+    return delivered(cast_to(_of_some(found, wide, axes, keepdims), result), out)
 
 
 @implements(np.nanvar)
@@ -125,10 +138,23 @@ def nanvar(
     correction: Any = None,
 ) -> Array:
     """np.nanvar; NaN where no degree of freedom is left."""
-    x = array_like(a)
-    if not x.type.is_float:
-        return var(x, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
     ddof = ddof if correction is None else correction
+    return delivered(_nan_variance(array_like(a), axis, dtype, ddof, keepdims, where, mean, lambda v: v), out)
+
+
+def _nan_variance(
+    x: Array,
+    axis: Any,
+    dtype: npt.DTypeLike | None,
+    ddof: Any,
+    keepdims: Any,
+    where: Any,
+    mean: Any,
+    finish: Callable[[Array], Array],
+) -> Array:
+    """The variance of what is not NaN, after `finish`."""
+    if not x.type.is_float:
+        return finish(var(x, axis, dtype, None, ddof, keepdims, where=where, mean=mean))
     x = _taken(x, where)
     result = np.dtype(dtype) if dtype is not None else x.dtype
     wide = cast_to(x, np.float32 if is_half(x) and dtype is None else result)
@@ -143,12 +169,22 @@ def nanvar(
     squares = reduced("ReduceSum", op.Mul(apart, apart), axes, keepdims)
     left = freedom(counted if keepdims else reshape_to(counted, squares.shape), ddof, wide.dtype)
     found = op.Where(op.Equal(left, 0.0), np.asarray(np.nan, wide.dtype), op.Div(squares, left))
-    return delivered(cast_to(found, result), out)
+    return _of_some(finish(cast_to(found, result)), x, axes, keepdims)
 
 
 @implements(np.nanstd)
 def nanstd(
-    a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None, *args: Any, **options: Any
+    a: Any,
+    axis: Any = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
 ) -> Array:
     """np.nanstd. The gradient is 0 where all elements are equal."""
-    return delivered(safe_root(nanvar(a, axis, dtype, None, *args, **options)), out)
+    ddof = ddof if correction is None else correction
+    return delivered(_nan_variance(array_like(a), axis, dtype, ddof, keepdims, where, mean, safe_root), out)

@@ -18,7 +18,7 @@ from primsplit.numpy.axes import array_like, delivered, joined_last, many_axes, 
 from primsplit.numpy.extrema import is_half, of_nothing
 from primsplit.numpy.ordering import sorted_along
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.numpy.validity import where_valid
+from primsplit.numpy.validity import defined
 from primsplit.numpy.weighted_quantiles import weighted_quantiles
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
@@ -88,10 +88,11 @@ class _Sample:
     """Elements sorted along the last axis, and how many of them count: one number, or one a slice without its NaN."""
 
     def __init__(self, x: Array, axes: Sequence[int], *, skip_nan: bool, has_none: bool) -> None:
-        joined = joined_last(x, axes)
+        self.joined = joined = joined_last(x, axes)
+        self.is_float = x.type.is_float
         self.size: Dim = joined.shape[-1]
         self.last = joined.ndim - 1
-        self.skip_nan = skip_nan and x.type.is_float
+        self.skip_nan = skip_nan and self.is_float
         self.count: Any = self.size
         if self.skip_nan:
             present = op.Cast(op.Not(op.IsNaN(joined)), to=np.int64)
@@ -99,7 +100,6 @@ class _Sample:
         self.ordered = sorted_along(joined, self.last)
         self.has_none = has_none or skip_nan
         """Whether NaN is the result of none; else a run of none fails, as it has no element at any place."""
-        self.with_nan = x.type.is_float and not skip_nan
 
     def counted_as(self, dtype: Any) -> Any:
         """The count as a Python number where it is known, else traced."""
@@ -125,13 +125,23 @@ class _Sample:
     def _most(self) -> Any:
         return op.Sub(self.count if isinstance(self.count, Array) else size_as(self.count, np.int64), 1)
 
-    def guarded(self, found: Array, extra: int) -> Array:
-        """`found`, which has `extra` last axes for the places; NaN for a slice that has one."""
-        if not self.with_nan:
+    def guarded(self, found: Array, *places: Array) -> Array:
+        """`found`, whose last axis is that of the places; NaN for a slice that has NaN.
+
+        Where NaN is skipped, for a slice of nothing else. The derivatives by the sample and by traced places are NaN
+        there too.
+        """
+        if not self.is_float:
             return found
-        missing = reduced("ReduceSum", op.Cast(op.IsNaN(self.ordered), to=np.int64), (self.last,), False)
-        some = with_ones(op.Greater(missing, 0), [self.last + i for i in range(extra)])
-        return where_valid(op.Not(some), found)[0]
+        if self.skip_nan:
+            is_unknown = op.Equal(self.count, 0)
+        else:
+            missing = op.Cast(op.IsNaN(self.ordered), to=np.int64)
+            is_unknown = op.Greater(reduced("ReduceSum", missing, (self.last,), True), 0)
+        total = cast_to(reduced("ReduceSum", self.joined, (self.last,), True), found.dtype)
+        found = op.Where(is_unknown, np.asarray(np.nan, found.dtype), found, types=[found.type])
+        answer: Array = defined(found, total, *places)
+        return answer
 
 
 def _nothing(dtype: np.dtype[Any]) -> Any:
@@ -186,14 +196,14 @@ def _quantiles(
         flat = cast_to(flat, np.float64) if isinstance(flat, Array) else flat.astype(np.float64)
     lower, upper, gap = METHODS[method](sample.counted_as(flat.dtype), flat)
     if gap is None:
-        found = sample.at(lower)
+        found = sample.guarded(sample.at(lower))
     else:
         dtype = np.result_type(x.dtype, np.float64) if not x.type.is_float else x.dtype
         dtype = dtype if weak else np.result_type(dtype, q.dtype)
         found = _lerp(sample.at(lower), sample.at(upper), gap, dtype)
         none = of_nothing(x, axes) if skip_nan and not x.type.is_float else None
         found = found if none is None else op.Where(none, np.asarray(np.nan, dtype), found)
-    found = sample.guarded(found, 1)
+        found = sample.guarded(found, *((flat,) if isinstance(flat, Array) else ()))
     return delivered(_placed(found, q.shape, x.ndim, axes, bool(keepdims)), out)
 
 
@@ -295,7 +305,7 @@ def _median(a: Any, axis: Any, out: Any, keepdims: Any, *, skip_nan: bool) -> Ar
     else:
         low, high = cast_to(sample.at(lower), wide), cast_to(sample.at(upper), wide)
         found = cast_to(low * 0.5 + high * 0.5, x.dtype)
-    return delivered(_placed(sample.guarded(found, 1), (), x.ndim, axes, bool(keepdims)), out)
+    return delivered(_placed(sample.guarded(found), (), x.ndim, axes, bool(keepdims)), out)
 
 
 @implements(np.median)

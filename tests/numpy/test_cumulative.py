@@ -154,3 +154,21 @@ def test_a_slope_at_evenly_spaced_points_is_one_of_its_neighbours_alone() -> Non
     x = np.array([1.0, 2.0, np.nan, 4.0, 7.0])
     for points in (np.arange(5) * 0.5, np.array([0.0, 1, 3, 4, 9])):
         check_agrees(lambda x, p=points: np.gradient(x, p), x, symbolic=False)
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+def test_there_is_no_slope_between_two_points_at_one_place(edge_order: int) -> None:
+    """NumPy has NaN at both, from infinity less infinity."""
+    x, points = np.array([1.0, 2.0, 4.0, 8.0, 9.0]), np.array([0.0, 1.0, 1.0, 2.0, 4.0])
+
+    def slopes(x: Any, p: Any) -> Any:
+        return np.gradient(x, p, edge_order=edge_order)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = slopes(x, points)
+    assert np.isnan(expected[1:3]).all()
+    np.testing.assert_allclose(ps.trace(slopes, x, points)(x, points)[1:], expected[1:])
+    np.testing.assert_allclose(ps.trace(lambda x: slopes(x, points), x)(x)[1:], expected[1:])
+    for argument in (0, 1):
+        gradient = ps.grad(lambda *a: np.sum(slopes(*a)), wrt=argument)(x, points)
+        assert np.isnan(gradient[1:3]).all()

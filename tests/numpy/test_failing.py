@@ -151,3 +151,30 @@ def test_a_cholesky_factor_of_infinities_is_numpys(matrix: Any, is_batch: bool) 
             program(matrix)
     else:
         np.testing.assert_allclose(program(matrix), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("matrix", INFINITE.values(), ids=INFINITE)
+def test_a_handler_catches_what_has_no_cholesky_factor_of_infinities(matrix: Any) -> None:
+    def factor(a: Any) -> Any:
+        try:
+            return np.linalg.cholesky(a)
+        except np.linalg.LinAlgError:
+            return -np.ones_like(a)
+
+    program = ps.trace(factor, np.eye(len(matrix)))
+    np.testing.assert_allclose(program(matrix), factor(matrix), rtol=1e-14)
+
+
+@pytest.mark.parametrize("is_caught", [False, True])
+def test_a_known_right_side_of_nan_is_no_singular_matrix(is_caught: bool) -> None:
+    def solved(a: Any) -> Any:
+        return np.linalg.solve(a, np.array([np.nan, 1.0]))
+
+    def caught(a: Any) -> Any:
+        try:
+            return solved(a)
+        except np.linalg.LinAlgError:
+            return np.zeros(2)
+
+    function, regular = caught if is_caught else solved, np.array([[2.0, 1.0], [1.0, 3.0]])
+    np.testing.assert_array_equal(ps.trace(function, regular)(regular), np.linalg.solve(regular, [np.nan, 1.0]))

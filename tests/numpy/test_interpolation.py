@@ -141,6 +141,26 @@ def test_infinite_values_are_numpys_and_have_no_slope(fp: list[float]) -> None:
     np.testing.assert_array_equal(slopes, [0, 2, 2, 0, 0, 0, 0, 0, 0])
 
 
+@pytest.mark.parametrize("argument", range(3))
+def test_the_gradients_of_what_is_interpolated_to_nan_are_nan(argument: int) -> None:
+    at, values = np.array([0.5, 1.5, np.nan, 9.0]), np.array([1.0, 3.0, np.nan, 3.0])
+
+    def picked(place: int) -> Callable[..., Any]:
+        return lambda x, xp, fp: np.interp(x, xp, fp)[place]
+
+    whole = ps.trace(np.interp, at, np.arange(4.0), values)
+    np.testing.assert_array_equal(whole(at, np.arange(4.0), values), np.interp(at, np.arange(4.0), values))
+    for place, is_missing in enumerate([False, True, True, False]):
+        gradient = ps.grad(picked(place), wrt=argument)(at, np.arange(4.0), values)
+        missing = np.isnan(gradient)
+        assert (missing[place] if argument == 0 else missing.all()) if is_missing else not missing.any()
+
+
+def test_what_is_beyond_the_ends_and_missing_spoils_no_other_slope() -> None:
+    slopes = ps.grad(lambda x: np.nansum(np.interp(x, [0.0, 1.0], [0.0, 5.0], left=np.nan)))(np.array([-1.0, 0.5]))
+    np.testing.assert_array_equal(slopes, [0.0, 5.0])
+
+
 KNOTS, HEIGHTS = np.array([0.0, 1.0, 2.0]), np.array([2.0, 3.0, 5.0])
 
 

@@ -54,6 +54,17 @@ def test_the_gradient_of_an_element_that_is_nan_is_zero() -> None:
     np.testing.assert_array_equal(ps.grad(np.nanmax)(np.array([1.0, np.nan])), [1, 0])
 
 
+@pytest.mark.parametrize("function", [np.nanmax, np.nanmin, np.nanmean, np.nanvar, np.nanstd])
+def test_the_gradient_of_nothing_but_nan_is_nan(function: Any) -> None:
+    x = np.array([[np.nan, np.nan], [1.0, np.nan], [2.0, 5.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gradient = ps.grad(lambda x: np.sum(function(x, axis=1)))(x)
+        left_out = ps.grad(lambda x: np.nansum(function(x, axis=1)))(x)
+    assert np.isnan(gradient).tolist() == [[True, True], [False, False], [False, False]]
+    np.testing.assert_array_equal(left_out[0], [0.0, 0.0])
+
+
 @pytest.mark.parametrize("function", [np.nanargmax, np.nanargmin])
 def test_the_place_of_what_is_only_nan_fails_as_in_numpy(function: Callable[..., Any]) -> None:
     program = ps.trace(lambda x: function(x, axis=1), ps.spec("float64", ["M", "N"]))

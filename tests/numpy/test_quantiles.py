@@ -101,8 +101,28 @@ def test_a_run_of_weights_that_are_all_zero_fails_as_numpy_does() -> None:
         ps.trace(lambda x: np.quantile(x, 0.5, weights=x), x)
 
 
-@pytest.mark.parametrize("f", [np.median, lambda x: np.percentile(x, 30.0), lambda x: np.quantile(x, 0.6)])
-def test_the_gradient_of_a_missing_quantile_is_not_0(f: Callable[[Any], Any]) -> None:
-    value, gradient = ps.value_and_grad(f)(np.array([1.0, np.nan, 3.0, 4.0]))
-    assert np.isnan(value)
-    assert np.any(np.isnan(gradient))
+GAPS = np.array([[1.0, np.nan, 3.0, 4.0], [4.0, 1.0, 2.0, 7.0], [np.nan] * 4])
+
+
+@pytest.mark.parametrize(
+    ("f", "is_missing"),
+    [
+        (lambda x: np.median(x, axis=1), [True, False, True]),
+        (lambda x: np.percentile(x, 30.0, axis=1), [True, False, True]),
+        (lambda x: np.quantile(x, [0.2, 0.6], axis=1), [True, False, True]),
+        (lambda x: np.quantile(x, 0.5, axis=1, method="lower"), [True, False, True]),
+        (lambda x: np.nanmedian(x, axis=1), [False, False, True]),
+        (lambda x: np.nanquantile(x, 0.3, axis=1), [False, False, True]),
+    ],
+)
+def test_the_gradient_of_a_missing_quantile_is_nan_in_all_of_its_slice(f: Any, is_missing: list[bool]) -> None:
+    gradient = ps.grad(lambda x: np.sum(f(x)))(GAPS)
+    np.testing.assert_array_equal(np.isnan(gradient), np.broadcast_to(np.array(is_missing)[:, None], GAPS.shape))
+    left_out = ps.grad(lambda x: np.nansum(f(x)))(GAPS)
+    np.testing.assert_array_equal(left_out, np.where(np.isnan(gradient), 0.0, gradient))
+
+
+def test_a_missing_quantile_has_no_slope_by_its_place() -> None:
+    gradient = ps.grad(lambda q: np.sum(np.quantile(GAPS[:2], q, axis=1) * np.array([[1.0, 0.0], [0.0, 1.0]])))
+    slopes = gradient(np.array([0.1, 0.4]))
+    np.testing.assert_array_equal(slopes, [np.nan, 6.0])  # 0.4 is between 2 and 4: 3 times their distance
