@@ -88,8 +88,8 @@ def _record_loop(inputs: Sequence[Value | None], attributes: Mapping[str, Any], 
 
 
 def _scalar(condition: Value) -> Value:
-    """Return a condition of a Loop as a scalar; a file may have it as a vector of one element."""
-    return op.Reshape(Array(condition), np.zeros(0, np.int64)).value if condition.type.rank == 1 else condition
+    """Return a condition of a Loop as a scalar; a file may have it as an array of one element."""
+    return op.Reshape(Array(condition), np.zeros(0, np.int64)).value if condition.type.rank else condition
 
 
 def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], reading: Reading) -> list[Value]:

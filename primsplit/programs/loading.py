@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from primsplit import tracing
-from primsplit.ir.errors import ParseError
+from primsplit.ir.errors import ParseError, SpecError
 from primsplit.ir.frozen_branches import report_frozen
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.carried import Carried
@@ -53,12 +53,21 @@ def load(
 
     The states of a primsplit file are not arguments: the program keeps them, from their initial values on.
 
-    Raises FileError, ParseError, SpecError for lengths or specs that do not fit, or UnsupportedFunction for an operator
-    that is not in the standard, and for an input that is a sequence without a length.
+    Raises FileError, ParseError, SpecError for what is no path and for lengths or specs that do not fit, or
+    UnsupportedFunction for an operator that is not in the standard, and for an input that is a sequence without a
+    length.
     """
-    program = load_silently(path, lengths, given, specs, safe_where=safe_where, constant=constant)
-    report_frozen(os.path.basename(os.fspath(path)), program.frozen_branches, tracing.user_place())
+    file = _path_of(path)
+    program = load_silently(file, lengths, given, specs, safe_where=safe_where, constant=constant)
+    report_frozen(os.path.basename(file), program.frozen_branches, tracing.user_place())
     return program.with_threads(threads)
+
+
+def _path_of(path: object) -> str:
+    if isinstance(path, str | os.PathLike):
+        return os.fspath(path)
+    cure = "Write it to a file first: onnx.save(model, path)." if hasattr(path, "SerializeToString") else ()
+    raise SpecError(f"load reads a model from the path of its file, not from a {type(path).__name__}", cure=cure)
 
 
 def load_silently(

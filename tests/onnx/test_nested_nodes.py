@@ -141,6 +141,17 @@ agraph (double[4, 2] x, double[2] w) => (double[2] y, double[M, 1, 2] rows) {
 """
 
 
+@pytest.mark.parametrize("axes", ["", "[1]", "[1, 1, 1, 1]"])
+def test_a_condition_may_have_any_axes_of_one_element(axes: str, model) -> None:
+    text = ONE_BY_ONE.replace("  going = Constant <value = bool[1] {1}> ()\n", "").replace(
+        "w) =>", "w, bool[1] going) =>"
+    )
+    loaded = model(text.replace("bool[1]", f"bool{axes}"))
+    x, w, going = np.ones((4, 2)), np.array([0.5, -0.8]), np.array(True).reshape([1] * axes.count("1"))
+    np.testing.assert_allclose(loaded(x, w, going)[0], np.sin(np.sin(np.sin(np.sin(w)))), rtol=1e-12)
+    np.testing.assert_array_equal(loaded(x, w, ~going)[0], w)
+
+
 def test_a_step_is_told_its_number_as_a_vector_where_it_says_so(model) -> None:
     """As onnxruntime has it; tf2onnx writes such loops."""
     loaded = model(ONE_BY_ONE)

@@ -87,3 +87,11 @@ def test_params_of_a_model_without_floating_point_initializers_are_told_to_be_no
     onnx.save(model, tmp_path / "bare.onnx")
     with pytest.raises(SpecError, match="all initializers that are floating point, and there are none"):
         ps.split(ps.load(str(tmp_path / "bare.onnx")), wrt="params")
+
+
+def test_what_is_no_path_is_refused_and_a_model_in_memory_is_told_its_way() -> None:
+    with pytest.raises(SpecError, match="not from a ModelProto") as caught:
+        ps.load(onnx.ModelProto())  # type: ignore[arg-type]
+    assert "onnx.save(model, path)" in str(caught.value)
+    with pytest.raises(SpecError, match="not from a int"):
+        ps.load(3)  # type: ignore[arg-type]
