@@ -36,6 +36,8 @@ def to_function_model(
         main.call(name, program)
     for output in joint.outputs:
         main.graph.output.append(main.writer.value_info(output, main.types[output]))
+    for name, const in joint.defaults.items():
+        main.stored.hold(const, name)
     document(main.graph, joint.gradients)
     tell(main.proto, {**main.stored.told(), **main.nodes.told()})
     return Model(main.proto, main.stored.waiting, main.name_of, main.nodes.nodes)
