@@ -49,12 +49,27 @@ def record_nested(node: onnx.NodeProto, inputs: Sequence[Value | None], reading:
     scans = attributes["num_scan_inputs"]
     if not 0 < scans <= len(inputs):
         raise ParseError(f"Scan has {len(inputs)} inputs, and cannot walk along {scans}")
+    _check_directions(attributes)
     if node.domain:
         is_whole = not inputs or inputs[0] is None
         if is_whole and is_open(*(v.type for v in inputs if v is not None)):
             return _record_open_batch(inputs[1:], attributes, reading)
         return record_batch_scan(inputs, attributes, reading.subgraph)
     return _record_scan(inputs, attributes, reading)
+
+
+def _check_directions(attributes: Mapping[str, Any]) -> None:
+    """Raise ParseError for a direction that is neither forward (0) nor reverse (1)."""
+    for name in ("directions", "scan_input_directions", "scan_output_directions"):
+        if wrong := [d for d in attributes.get(name, ()) if d not in {0, 1}]:
+            raise ParseError(f"{name} of a Scan are 0 or 1, and not {wrong[0]}")
+
+
+def _check_axes(types: Sequence[Type], reads: Sequence[Walk]) -> None:
+    """Raise ParseError for an axis that a sequence does not have."""
+    for found, walk in zip(types, reads, strict=True):
+        if found.shape is not None and not -len(found.shape) <= walk.axis < len(found.shape):
+            raise ParseError(f"Scan cannot walk along axis {walk.axis} of a {found}")
 
 
 def _plain(attribute: onnx.AttributeProto) -> Any:
@@ -96,6 +111,7 @@ def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], 
     values = [given(v) for v in inputs]
     count = len(values) - int(attributes["num_scan_inputs"])
     reads = walks_of(attributes, "scan_input", len(values) - count)
+    _check_axes([v.type for v in values[count:]], reads)
     elements = [element(v.type, w) for v, w in zip(values[count:], reads, strict=True)]
 
     graph = attributes["body"]

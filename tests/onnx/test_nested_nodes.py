@@ -219,3 +219,22 @@ def test_ones_are_cotangents_of_what_an_if_gives_too(tmp_path: Path) -> None:
     gradient = ps.split(ps.load(path), seed="ones").joint()
     np.testing.assert_array_equal(gradient(np.array([1.0, 2.0]))[1], [6.0, 6.0])
     np.testing.assert_array_equal(gradient(np.array([-1.0, -2.0, 0.0]))[1], [-1.0, -1.0, -1.0])
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        "scan_input_directions = [7, 1], scan_input_axes = [1, 1], scan_output_axes = [1]",
+        "scan_input_axes = [1, 1], scan_output_axes = [1], scan_output_directions = [-1]",
+        "scan_input_axes = [4, 1], scan_output_axes = [1]",
+        "scan_input_axes = [1, -3], scan_output_axes = [1]",
+    ],
+)
+def test_axes_and_directions_that_there_are_not_are_refused_as_by_onnxruntime(attributes: str, tmp_path: Path) -> None:
+    """The axis -3 of two was taken for axis 1, a direction of 7 for the reverse."""
+    start, end = SCAN.index("scan_input_axes"), SCAN.index("    body = step")
+    text = f"{HEAD}{SCAN[:start]}{attributes},\n{SCAN[end:]}"
+    path = str(tmp_path / "model.onnx")
+    onnx.save(onnx.parser.parse_model(text), path)
+    with pytest.raises(ps.PrimsplitError, match=r"Scan|axis"):
+        ps.load(path)
