@@ -12,16 +12,13 @@ y2 = ScatterND(y1, [1], d)
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var, readers, same_types
 from primsplit.ir.dims import same
 from primsplit.rewrites.rewriting import Rewriter
-
-FARTHEST = 64
-"""The most stores that a load is searched in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,33 +48,57 @@ def _write(op: Op) -> _Write | None:
     return None if min(indices, default=-1) < 0 else _Write(whole, indices, part)
 
 
+@dataclass(slots=True)
+class _Chain:
+    """Stores one after another into the array `whole`: `parts` are their numbers and parts, by place."""
+
+    whole: Value
+    depth: int
+    parts: dict[tuple[int, ...], list[tuple[int, Value]]] = field(default_factory=dict)
+    count: int = 0
+
+
 class _Reads(Rewriter):
-    """The walk that forwards loads; `writes` are the stores so far, by their results."""
+    """The walk that forwards loads; `stored` are the results of the stores so far, with their numbers in chains."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.writes: dict[Value, _Write] = {}
+        self.stored: dict[Value, tuple[_Chain, int]] = {}
 
     def visit(self, op: Op) -> Op | None:
         """Return a load as the stored value, or as a load from the array before the stores to other places."""
         write = _write(op)
         if write is not None:
-            self.writes[op.outputs[0]] = write
+            self.store(write, op.outputs[0])
         place = _place_read(op)
         source = op.inputs[0] if op.inputs else None
-        if place is None or source not in self.writes:
+        if place is None or source not in self.stored:
             return super().visit(op)
-        before = source
-        for _ in range(FARTHEST):
-            last = self.writes.get(before) if before is not None else None
-            if last is None or len(last.place) != len(place):
+        before, part = self.latest(source, place)
+        if part is not None:
+            return None if self.replace(op.outputs[0], part) else super().visit(op)
+        return super().visit(op) if before is source else replace(op, inputs=(before, *op.inputs[1:]))
+
+    def store(self, write: _Write, result: Value) -> None:
+        """Number a store: the next of its chain, or the first where another store followed the array already."""
+        chain, count = self.stored.get(write.whole, (None, 0))
+        if chain is None or count < chain.count or chain.depth != len(write.place):
+            chain = _Chain(write.whole, len(write.place))
+        chain.count += 1
+        chain.parts.setdefault(write.place, []).append((chain.count, write.part))
+        self.stored[result] = chain, chain.count
+
+    def latest(self, source: Value, place: tuple[int, ...]) -> tuple[Value, Value | None]:
+        """Return the array before the stores to other places, and what was stored at this place; None for nothing."""
+        while source in self.stored:
+            chain, count = self.stored[source]
+            if chain.depth != len(place):
                 break
-            if last.place == place:
-                return None if self.replace(op.outputs[0], last.part) else super().visit(op)
-            before = last.whole
-        if before is source:
-            return super().visit(op)
-        return replace(op, inputs=(before, *op.inputs[1:]))
+            part = next((part for k, part in reversed(chain.parts.get(place, ())) if k <= count), None)
+            if part is not None:
+                return source, part
+            source = chain.whole
+        return source, None
 
 
 def _place_read(op: Op) -> tuple[int, ...] | None:

@@ -130,3 +130,31 @@ def test_writes_to_some_places_keep_the_others() -> None:
     np.testing.assert_allclose(made.program(X), marked(X), rtol=1e-15)
     slope = made.joint()(X, np.ones(6))[1]
     np.testing.assert_allclose(slope, [3 + X[1], X[0], 2, 0, 2, 2], rtol=1e-15)
+
+
+def thomas(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """The solution of a system of three diagonals."""
+    n = len(b)
+    for i in range(1, n):
+        w = a[i] / b[i - 1]
+        b[i] -= w * c[i - 1]
+        d[i] -= w * d[i - 1]
+    x = np.zeros(n)
+    x[n - 1] = d[n - 1] / b[n - 1]
+    for i in range(n - 2, -1, -1):
+        x[i] = (d[i] - c[i] * x[i + 1]) / b[i]
+    return x
+
+
+def test_what_was_stored_long_before_is_read_where_it_was_computed() -> None:
+    n = 80
+    a, c, d = np.random.default_rng(0).normal(size=(3, n))
+    b = 4 + np.arange(n) / n
+    x = np.linalg.solve(np.diag(b) + np.diag(a[1:], -1) + np.diag(c[:-1], 1), d)
+    back = np.linalg.solve(np.diag(b) + np.diag(c[:-1], -1) + np.diag(a[1:], 1), 2 * x)
+    made = ps.split(lambda a, b, c, d: np.sum(thomas(a, b, c, d) ** 2), a, b, c, d, seed="ones").joint()
+    value, *slopes = made(a, b, c, d)
+    np.testing.assert_allclose(value, np.sum(x**2), rtol=1e-13)
+    expected = [-back * np.r_[0.0, x[:-1]], -back * x, -back * np.r_[x[1:], 0.0], back]
+    np.testing.assert_allclose(slopes, expected, atol=1e-12)
+    assert kinds(made)["ScatterND"] <= 4, "one for each array of what is read of it"
