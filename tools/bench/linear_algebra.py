@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse.linalg
 
 from tools.bench.calls import Call
 from tools.bench.rows import Ours, Peers, Row, function_row, gradient, program_call
@@ -27,6 +28,8 @@ def rows() -> Iterator[Row]:
     yield batch_row("inv")
     for columns in (1, 500):
         yield triangular_row(columns)
+    yield toeplitz_row()
+    yield sparse_row()
 
 
 def positive(n: int) -> np.ndarray[Any, Any]:
@@ -180,14 +183,47 @@ def triangular_row(columns: int) -> Row:
     def solve(factor: Any, right: Any) -> Any:
         return scipy.linalg.solve_triangular(factor, right, lower=True)
 
-    def ours(function: Any, threads: int) -> Ours:
-        import primsplit as ps
-
-        return program_call(ps.trace(function, factor, right), (factor, right), threads)
-
     peers: Peers = {
         "SciPy": lambda _: partial(solve, factor, right),
-        "by blocks": lambda threads: ours(by_blocks, threads).call,
+        "by blocks": lambda threads: value(by_blocks, factor, right)(threads).call,
     }
     size = f"500 x 500, {columns} right"
-    return Row(f"linear_algebra triangular {columns}", "float64", size, partial(ours, solve), peers, 1e-8)
+    return Row(f"linear_algebra triangular {columns}", "float64", size, value(solve, factor, right), peers, 1e-8)
+
+
+def value(function: Callable[..., Any], *args: Any) -> Callable[[int], Ours]:
+    """Return our value of a function without a gradient."""
+
+    def ours(threads: int) -> Ours:
+        import primsplit as ps
+
+        return program_call(ps.trace(function, *args), args, threads)
+
+    return ours
+
+
+def toeplitz_row() -> Row:
+    """The solution of a known Toeplitz system of 2,000 rows, without a gradient."""
+    column = 1.0 / (1.0 + np.arange(2000.0)) ** 1.5
+    column[0] = 4.0
+
+    def solve(right: Any) -> Any:
+        return scipy.linalg.solve_toeplitz(column, right)
+
+    return _known_row("toeplitz", 2000, solve)
+
+
+def sparse_row() -> Row:
+    """The solution of a known sparse system of 900 rows of no shape, without a gradient."""
+    known = scipy.sparse.random(900, 900, 4 / 900, random_state=0, format="csc") + 3 * scipy.sparse.eye(900)
+
+    def solve(right: Any) -> Any:
+        return scipy.sparse.linalg.spsolve(known.tocsc(), right)
+
+    return _known_row("spsolve", 900, solve)
+
+
+def _known_row(name: str, rows: int, solve: Callable[[Any], Any]) -> Row:
+    right = np.random.default_rng(1).standard_normal(rows)
+    peers: Peers = {"SciPy": lambda _: partial(solve, right)}
+    return Row(f"linear_algebra {name}", "float64", f"{rows:,} rows", value(solve, right), peers, 1e-8)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.scipy.exchanges import exchanges, order_of
-from primsplit.frontends.scipy.known_systems import known_reals, of_toeplitz, solution
+from primsplit.frontends.scipy.known_systems import known_reals, solution
 from primsplit.frontends.scipy.linalg import chosen, mirrored, one_axis, toeplitz, turned, windows
 from primsplit.frontends.scipy.linalg import substituted as solve_of
 from primsplit.frontends.scipy.matrix_functions import by_halves
 from primsplit.frontends.scipy.operands import of_at_least, of_length, wide
+from primsplit.frontends.scipy.toeplitz import LEAST, of_toeplitz, product
 from primsplit.ir import dims
 from primsplit.numpy import failing
 from primsplit.numpy.complex.lu import lu_parts
@@ -213,11 +214,11 @@ def _of(c_or_cr: Any) -> Any:
 
 
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
-    """The solution of T x = b, T being the Toeplitz matrix of this column, or column and row; by elimination.
+    """The solution of T x = b, T being the Toeplitz matrix of this column, or column and row.
 
-    One that is known and has few diagonals is eliminated while tracing.
+    One that is known is inverted while tracing, another eliminated.
     """
-    given = [known_reals(x) for x in (c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, c_or_cr))]
+    given = [known_reals(x) for x in _column_and_row(c_or_cr)]
     known = [x for x in given if x is not None and x.ndim == 1 and x.size]
     if len(known) == 2 and known[0].size == known[1].size:
         found = solution(partial(of_toeplitz, *known), b)
@@ -228,6 +229,15 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
 
 
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
-    """T @ x, T being the Toeplitz matrix of this column, or column and row."""
-    found: Array = _of(c_or_cr) @ wide(x)
+    """T @ x, T being the Toeplitz matrix of this column, or column and row; of a large one by Fourier transforms."""
+    column, row = (wide(one_axis(part, "toeplitz")) for part in _column_and_row(c_or_cr))
+    right, sizes = wide(x), (column.shape[0], row.shape[0])
+    is_plain = not holds_complex((column, row, right)) and len(right.shape) in {1, 2}
+    if is_plain and all(isinstance(n, int) for n in sizes) and np.prod(sizes) > LEAST**2:
+        return product(column, row, of_length(right, sizes[1], 0))
+    found: Array = _of(c_or_cr) @ right
     return found
+
+
+def _column_and_row(c_or_cr: Any) -> tuple[Any, Any]:
+    return c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, c_or_cr)

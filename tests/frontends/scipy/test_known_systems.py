@@ -1,6 +1,7 @@
 """Known systems of few diagonals: SciPy's solutions and residuals, derivatives, and files that grow with the size."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 import primsplit as ps
-from primsplit.frontends.scipy.known_systems import Ordered, of_diagonals
+from primsplit.frontends.scipy.known_systems import Ordered, inverse_of, of_diagonals
 from primsplit.frontends.scipy.partitions import Partition
 from primsplit.frontends.scipy.sweeps import Sweeps
 from tests.numpy.agreement import check_grads
@@ -143,8 +144,39 @@ def test_a_singular_band_has_no_solution() -> None:
         ps.trace(lambda b: scipy.linalg.solve_banded((2, 1), known, b), normal(30))(normal(30))
 
 
-def test_a_matrix_of_many_diagonals_is_solved_as_before() -> None:
-    known = scipy.sparse.random(40, 40, 0.3, random_state=0, format="csc") + 5 * scipy.sparse.eye(40, format="csc")
-    b = normal(40)
-    found = ps.trace(lambda b: scipy.sparse.linalg.spsolve(known, b), b)(b)
-    np.testing.assert_allclose(found, scipy.sparse.linalg.spsolve(known, b), rtol=1e-10)
+def scattered(n: int, condition: float = 1.0) -> Any:
+    """A matrix of few numbers at any places, with rows of other sizes."""
+    known = scipy.sparse.random(n, n, 3 / n, random_state=0, format="csr") + scipy.sparse.eye(n, format="csr")
+    return (scipy.sparse.diags(np.geomspace(1.0, condition, n)) @ known).tocsc()
+
+
+@pytest.mark.parametrize("condition", [1.0, 1e8])
+def test_a_matrix_of_many_diagonals_is_solved_by_its_inverse_as_accurately_as_by_scipy(condition: float) -> None:
+    n = 120
+    known, b = scattered(n, condition), normal(n)
+    program = ps.trace(lambda b: scipy.sparse.linalg.spsolve(known, b), b)
+    assert not {"Loop", "Scan", "If"} & {node.op_type for node in program.to_onnx().graph.node}
+    rough = scipy.sparse.linalg.spsolve(known, b)
+    found, least = (np.max(np.abs(known @ x - b)) for x in (program(b), rough))
+    size = np.max(abs(known).sum(axis=1)) * np.max(np.abs(rough)) + np.max(np.abs(b))
+    assert found <= 4 * least + 1e-15 * size
+    weights = normal(n, seed=1)
+    slopes = ps.grad(lambda b: np.sum(scipy.sparse.linalg.spsolve(known, b) * weights))(b)
+    np.testing.assert_allclose(slopes, scipy.sparse.linalg.spsolve(known.T.tocsc(), weights), rtol=1e-6, atol=1e-9)
+
+
+def test_solutions_by_an_inverse_are_corrected() -> None:
+    n = 40
+    known = scattered(n).tocsr()
+    exact = inverse_of(known)
+    assert exact is not None
+    assert exact.size == n
+    rough = replace(exact, inverse=exact.inverse * (1 + 1e-7), corrections=1)
+    b = normal(n, 2)
+    wanted = np.linalg.solve(known.toarray(), b)
+    np.testing.assert_allclose(ps.trace(rough.solve, b)(b), wanted, rtol=1e-11)
+    np.testing.assert_allclose(rough.solve_known(b[:, 1]), wanted[:, 1], rtol=1e-11)
+
+
+def test_a_singular_matrix_has_no_inverse() -> None:
+    assert inverse_of(scipy.sparse.csr_array(np.diag([1.0, 0.0, 2.0]))) is None
