@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime as ort
-from scipy import special
+from scipy import linalg, special
 
 from primsplit.audit.helpers.source import helpers
 from primsplit.audit.math_style import mathematics_of
@@ -103,6 +103,9 @@ def functions() -> dict[str, Any]:
         split=np.split,
         norm=np.linalg.norm,
         cholesky=np.linalg.cholesky,
+        inv=np.linalg.inv,
+        solve=np.linalg.solve,
+        solve_triangular=linalg.solve_triangular,
         attention=_attention,
         **{
             name: _with_windows(own[f"_{name}"])

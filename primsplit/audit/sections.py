@@ -1,13 +1,15 @@
 """Divide the ops of a file into its forward pass, its backward pass and its tangents.
 
 A file says of a node what it is a part of: `pullback of Tanh`, `tangent of Mul`, `computed again`. What says nothing
-belongs to the forward pass, unless it stands between nodes of a derivative and for no line of the user's.
+belongs to the forward pass, unless it stands between nodes of a derivative and for no line of the user's. A gradient
+that the function itself takes, such as a sampler's, is a part of its forward pass.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from primsplit.ir import Block, Op, Var, reads
+from primsplit.ir import Block, Op, Value, Var, reads
 from primsplit.ir.analysis.orders import AGAIN
 
 FORWARD, BACKWARD, TANGENT = "forward", "backward", "tangent"
@@ -36,9 +38,12 @@ class Section:
         return [v for v in made if v in read]
 
 
-def sections_of(block: Block) -> tuple[Section, ...]:
-    """Return the sections of a block, each once if they can run one after the other, else as they alternate."""
-    parts = _parts(block)
+def sections_of(block: Block, derivatives: Collection[Value] = ()) -> tuple[Section, ...]:
+    """Return the sections of a block, each once if they can run one after the other, else as they alternate.
+
+    `derivatives` are the results that are gradients or tangents.
+    """
+    parts = _with_inner(block, _parts(block), derivatives)
     last: dict[Var, int] = {}
     is_apart = True
     for op in block.ops:
@@ -81,6 +86,29 @@ def _parts(block: Block) -> dict[Op, str]:
         for v in reads(op):
             read_by.setdefault(v, set()).add(found[op])
     return found
+
+
+def _with_inner(block: Block, parts: dict[Op, str], derivatives: Collection[Value]) -> dict[Op, str]:
+    """Return the parts of ops, where derivatives that results of the forward pass are computed of belong to it."""
+    of = {v: part for op, part in parts.items() for v in op.outputs}
+    wanted = {v for v in block.results if isinstance(v, Var) and of.get(v) == FORWARD and v not in derivatives}
+    found = dict(parts)
+    for op in reversed(block.ops):
+        if not wanted.isdisjoint(op.outputs):
+            found[op] = FORWARD
+            wanted.update(reads(op))
+    return found
+
+
+def order_told(op: Op) -> int:
+    """Return the order of the derivative that an op is a part of: 2 for `pullback of Mul (order 2)`, 0 for none."""
+    told = re.search(r" \(order (\d+)\)$", op.remark)
+    return int(told[1]) if told else int(bool(part_told(op)))
+
+
+def part_of(op: Op, section: str) -> str:
+    """Return the part that an op in a section is of: a gradient inside of the forward pass is one of its own."""
+    return part_told(op) or section
 
 
 def part_told(op: Op) -> str:

@@ -35,7 +35,7 @@ from primsplit.onnx.declared import named_size, numpy_dtype
 from primsplit.onnx.load import check_valid
 from primsplit.onnx.model_tensors import tensor_in
 from primsplit.onnx.modelfile import read_file
-from primsplit.onnx.provenance import line_of, read_lines
+from primsplit.onnx.provenance import CALL, line_of, read_lines
 from primsplit.onnx.running_order import in_running_order
 from primsplit.onnx.save import PRODUCER
 from primsplit.onnx.states import read_states
@@ -64,8 +64,9 @@ class Written:
     """A file's graph and its functions, by name, an op for each node.
 
     `names` has the file's name of each value, `told` its type as a text, "" where the file does not tell it, `nodes`
-    the name of each node. `defaults` are the attributes of functions that have a default. `held` are the initializers
-    by name, `sections` the parts of the graph, `opsets` the versions of the domains. `is_ours` tells whether primsplit
+    the name of each node, `calls` the call of linear algebra that a node says it is of. `defaults` are the attributes
+    of functions that have a default. `held` are the initializers by name, `sections` the parts of the graph, `opsets`
+    the versions of the domains. `is_ours` tells whether primsplit
     wrote the file.
     """
 
@@ -83,6 +84,7 @@ class Written:
     names: Mapping[Value, str]
     told: Mapping[Var, str]
     nodes: Mapping[Op, str]
+    calls: Mapping[Op, str]
     sections: tuple[Section, ...]
     opsets: Mapping[str, int]
     is_ours: bool
@@ -104,6 +106,7 @@ def read_written(path: str) -> Written:
     types = {name: p.type for name, p in zip(inputs, block.params, strict=True)}
     made = {name: r.type for name, r in zip(outputs, block.results, strict=True)}
     is_ours = file.producer == PRODUCER
+    derived = {r for name, r in zip(outputs, block.results, strict=True) if name.startswith(("d_", "t_"))}
     return Written(
         path=path,
         size=os.path.getsize(path),
@@ -119,7 +122,8 @@ def read_written(path: str) -> Written:
         names=reader.names,
         told=reader.told,
         nodes=reader.nodes,
-        sections=sections_of(block) if is_ours else (Section("", block.ops),),
+        calls=reader.calls,
+        sections=sections_of(block, derived) if is_ours else (Section("", block.ops),),
         opsets={domain_of(o.domain): o.version for o in file.proto.opset_import},
         is_ours=is_ours,
     )
@@ -132,7 +136,8 @@ def with_graph(file: Written, model: onnx.ModelProto) -> Written:
     opsets = {domain_of(o.domain): o.version for o in model.opset_import}
     whole = (Section("", block.ops),)
     found = replace(file, block=block, functions={}, defaults={}, sections=whole, opsets=opsets, is_ours=False)
-    return replace(found, names=reader.names, told=reader.told, nodes=reader.nodes, held=reader.held)
+    found = replace(found, names=reader.names, told=reader.told, nodes=reader.nodes, held=reader.held)
+    return replace(found, calls=reader.calls)
 
 
 def _digest(path: str) -> str:
@@ -161,6 +166,7 @@ class _Reader:
         self.names: dict[Value, str] = {}
         self.told: dict[Var, str] = {}
         self.nodes: dict[Op, str] = {}
+        self.calls: dict[Op, str] = {}
 
     def model(self, graph: onnx.GraphProto, tensors: Mapping[str, onnx.TensorProto], fixed: Container[str]) -> Block:
         """Return the block of the main graph, with these initializers, of which the `fixed` ones are no inputs."""
@@ -193,15 +199,17 @@ class _Reader:
         """Return the op of a node, and put its outputs into the scope."""
         line = line_of(node.name, self.lines)
         place = None if line is None else Place(line.filename, line.line, line.function, written=line)
-        remarks = (p.value for p in node.metadata_props if p.key == "remark")
+        told = {p.key: p.value for p in node.metadata_props}
         domain = domain_of(node.domain)
         inputs = tuple(self.value(name, scope) if name else None for name in node.input)
         attributes = self.attributes(node.attribute, scope)
         outputs = tuple(self.var(name, types.get(name)) for name in node.output)
         kind = f"{domain}::{node.op_type}" if domain else node.op_type
-        found = Op(kind, inputs, outputs, attributes, place, next(remarks, ""))
+        found = Op(kind, inputs, outputs, attributes, place, told.get("remark", ""))
         scope.update(zip(node.output, outputs, strict=True))
         self.nodes[found] = node.name
+        if CALL in told:
+            self.calls[found] = told[CALL]
         return found
 
     def value(self, name: str, scope: Scope) -> Value:

@@ -28,7 +28,8 @@ class Place(NamedTuple):
     """A line of the user's program; `column` tells expressions on one line apart.
 
     `variables` are those that the expression is assigned to. `written` is, for a node of a model, the line of the
-    program that the model was written from.
+    program that the model was written from. `call` names the call of linear algebra that an op is a part of, with a
+    number that no other call has: `cholesky 7`.
     """
 
     filename: str
@@ -37,11 +38,12 @@ class Place(NamedTuple):
     column: int = 0
     variables: tuple[str, ...] = ()
     written: Line | None = None
+    call: str = ""
 
     @property
     def whole_line(self) -> "Place":
         """The place without its column: equal for all that is on the line."""
-        return self._replace(column=0, variables=())
+        return self._replace(column=0, variables=(), call="")
 
     @property
     def source(self) -> str:

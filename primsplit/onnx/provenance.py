@@ -29,6 +29,8 @@ from primsplit.onnx.protobufs import graphs
 
 LINES = "primsplit.lines"
 """The key of the metadata."""
+CALL = "call"
+"""The key of a node's metadata that names the call of linear algebra that the node is a part of: `cholesky 1`."""
 LONGEST_ERROR = 200
 """The most characters of a user's error in the name of a node."""
 
@@ -64,6 +66,7 @@ class NodeNames:
         self._lines: dict[str, list[str]] = {}
         self._counts: dict[str, int] = {}
         self._known: dict[Place, str] = {}
+        self._calls: dict[str, int] = {}
 
     def give(self, op: Op, kind: str, variable: str) -> str:
         """Return a new name for the node of an op, which computes this variable of the user's ("" for none)."""
@@ -80,6 +83,11 @@ class NodeNames:
         if op.place is not None:
             self.nodes.places[name] = op.place
         return name
+
+    def call(self, op: Op) -> str:
+        """Return the call of linear algebra that an op is a part of, numbered by first use; "" for none."""
+        told = "" if op.place is None or self.provenance == "none" else op.place.call
+        return f"{told.partition(' ')[0]} {self._calls.setdefault(told, len(self._calls) + 1)}" if told else ""
 
     def _unique(self, stem: str, between: str) -> str:
         """Return the stem as a name, numbered from its second time on."""

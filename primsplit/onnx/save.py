@@ -23,7 +23,7 @@ from primsplit.ir.errors import FileError, PrimsplitError
 from primsplit.ir.names import Names
 from primsplit.ir.providers import Provenance
 from primsplit.ir.runtimes import fault
-from primsplit.onnx.provenance import NodeNames, Nodes
+from primsplit.onnx.provenance import CALL, NodeNames, Nodes
 from primsplit.onnx.tensors import fill, size_in_file, type_number
 from primsplit.onnx.weights import FileConstants
 from primsplit.ops.inference.standard import type_proto
@@ -175,7 +175,7 @@ class Writer:
         self.reserved: dict[Any, str] = {}
         self.constants: dict[Const, str] = {}
         self.outputs: set[str] = set()
-        self.begun: dict[tuple[str, str], onnx.NodeProto] = {}
+        self.begun: dict[tuple[str, str, str], onnx.NodeProto] = {}
         self.types: dict[Any, onnx.TypeProto] = {}
         self.draws: set[int] = set()
         self.depth = 0
@@ -315,7 +315,8 @@ class Writer:
 
     def begin(self, op: Op) -> onnx.NodeProto:
         """Return the common part of nodes of an operator with one remark."""
-        key = (op.kind, op.remark)
+        call = self.nodes.call(op)
+        key = (op.kind, op.remark, call)
         found = self.begun.get(key)
         if found is None:
             domain, _, kind = op.kind.rpartition("::")
@@ -324,6 +325,8 @@ class Writer:
                 found.domain = domain
             if op.remark and self.is_named:
                 found.metadata_props.add(key="remark", value=op.remark.encode(errors="replace").decode())
+            if call:
+                found.metadata_props.add(key=CALL, value=call)
         return found
 
     def attribute(self, into: Any, name: str, value: Any) -> None:

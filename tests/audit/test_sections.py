@@ -1,6 +1,6 @@
 """The ops of a file are divided as they say what they are a part of."""
 
-from primsplit.audit.sections import sections_of
+from primsplit.audit.sections import order_told, sections_of
 from primsplit.ir import Block, Op, Type, Value, Var
 from primsplit.ir.errors import Place
 
@@ -27,12 +27,23 @@ def test_passes_stand_one_after_the_other_where_they_can() -> None:
     assert kinds(made) == [("forward", ["A", "B"]), ("backward", ["P"])]
 
 
+def test_a_gradient_that_a_function_takes_is_a_part_of_its_forward_pass() -> None:
+    x, d, gradient = var(), var(), var()
+    step = Op("Update", (d,), (var(),), {}, LINE)
+    pull = Op("P", (x,), (d,), {}, LINE, "pullback of A")
+    outer = Op("Q", (d,), (gradient,), {}, LINE, "pullback of P (order 2)")
+    made = Block("f", (x,), (Op("A", (x,), (var(),), {}, LINE), pull, step, outer), (*step.outputs, gradient))
+    assert kinds(made) == [("forward", ["A", "P", "Update"]), ("backward", ["Q"])]
+    assert [order_told(op) for op in made.ops] == [0, 1, 0, 2]
+
+
 def test_passes_that_read_one_another_stand_as_they_alternate() -> None:
     x, d = var(), var()
     step = Op("Update", (d,), (var(),), {}, LINE)
     pull = Op("P", (x,), (d,), {}, LINE, "pullback of A")
     made = Block("f", (x,), (Op("A", (x,), (var(),), {}, LINE), pull, step), step.outputs)
-    assert kinds(made) == [("forward", ["A"]), ("backward", ["P"]), ("forward", ["Update"])]
+    found = [section.name for section in sections_of(made, {*step.outputs})]
+    assert found == ["forward", "backward", "forward"]
 
 
 def test_what_has_no_line_and_no_rule_belongs_to_what_it_reads_or_to_its_readers() -> None:

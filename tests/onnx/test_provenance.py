@@ -175,3 +175,10 @@ def test_the_file_tells_who_wrote_it_and_which_outputs_are_derivatives(formula: 
     model = _written(formula, tmp_path / "f.onnx")
     assert (model.producer_name, model.producer_version) == ("primsplit", ps.__version__)
     assert {o.name: o.doc_string for o in model.graph.output} == {"y": "", "d_x": "derivative"}
+
+
+def test_nodes_of_linear_algebra_say_which_call_they_are_of(tmp_path: Path) -> None:
+    for provenance, calls in (("lines", {"cholesky 1"}), ("none", set())):
+        model = _written(np.linalg.cholesky, tmp_path / "f.onnx", np.eye(4), provenance=provenance, mode="value")
+        nodes = model.graph.node
+        assert {p.value for node in nodes for p in node.metadata_props if p.key == "call"} == calls

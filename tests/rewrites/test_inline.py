@@ -72,3 +72,12 @@ def test_two_results_that_are_one_value_are_one() -> None:
     (first, second, _) = block.ops
     assert (first.kind, second.inputs) == ("Sin", (first.outputs[0], first.outputs[0]))
     assert block.ops[-1].inputs[1] is block.params[0]
+
+
+def test_ops_of_linear_algebra_say_which_call_they_are_of() -> None:
+    block = inline_calls(
+        block_of(lambda x: np.linalg.cholesky(np.outer(x, x)) * 2 + np.linalg.cholesky(x * x[:, None]))
+    )
+    calls = [op.place.call for op in walk(block) if op.place is not None]
+    assert {call.partition(" ")[0] for call in calls} == {"", "cholesky"}
+    assert len({*calls}) == 3

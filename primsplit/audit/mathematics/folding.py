@@ -24,6 +24,7 @@ from primsplit.audit.mathematics.simplify import simplified, text_of
 from primsplit.audit.mathematics.sizes import Shape, Sizes
 from primsplit.audit.mathematics.terms import has_product
 from primsplit.audit.mathematics.uses import Uses
+from primsplit.audit.sections import part_of
 from primsplit.audit.statements import Assignment, Function, Statement
 from primsplit.audit.trees import fill, literal, name, variables_in
 from primsplit.ir import Const, Op, Value, Var, dims, reads, walk
@@ -116,7 +117,7 @@ class Folding:
         value, shape, view, ops = self.filled(statement)
         found = Folded(value, shape, [*ops, *statement.ops], statement=statement, added=self.added(op), view=view)
         if len(statement.targets) == 1 and target not in self.named and self.width(value) <= LONGEST:
-            if self.uses.is_once(target, key, statement.section):
+            if self.uses.is_once(target, key, part_of(op, statement.section)):
                 self.env[target] = found
                 return
             is_free = op.kind in FREE and self.width(value) <= SHORT and self.uses.is_near(target, key)

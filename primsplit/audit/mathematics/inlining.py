@@ -21,6 +21,7 @@ from primsplit.audit.mathematics.simplify import renamed, simplified, text_of
 from primsplit.audit.mathematics.sizes import Shape
 from primsplit.audit.mathematics.steps import Shapes, at_step
 from primsplit.audit.mathematics.terms import has_product
+from primsplit.audit.sections import part_of
 from primsplit.audit.trees import calls_deep, fill, variable_nodes, variables_in
 
 DEEPEST = 4
@@ -143,7 +144,7 @@ class Inlining:
     def reaches(self, line: Shown, reader: Shown) -> bool:
         """Whether a value is the same at its reader, and is computed there as often as before."""
         assert line.value is not None
-        if line.section != reader.section and not self.is_cheap(line.value):
+        if part_of(line.op, line.section) != part_of(reader.op, reader.section) and not self.is_cheap(line.value):
             return False
         around, inner = self.bodies[id(line)], self.bodies[id(reader)]
         if len(inner) < len(around) or any(a is not b for a, b in zip(around, inner, strict=False)):

@@ -20,7 +20,7 @@ from primsplit.audit.mathematics.ordering import read_by
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed, text_of
 from primsplit.audit.rules_used import MADE
-from primsplit.audit.sections import FORWARD
+from primsplit.audit.sections import FORWARD, part_told
 from primsplit.audit.statements import Function
 from primsplit.audit.trees import variables_in
 from primsplit.audit.written import Written
@@ -155,7 +155,7 @@ class Naming:
     def give(self, target: str, line: Shown, cotangents: "_Cotangents", ending: str) -> None:
         """Name a value of no variable of the user's; an array of the values of all steps has an ending."""
         is_kept = line.kept.partition("[")[0] == target
-        is_late = line.section != FORWARD and not is_kept
+        is_late = (line.section != FORWARD or bool(part_told(line.op))) and not is_kept
         own = cotangents.value_of(target, line, self) if is_late else None
         wanted = "" if own is None else self.cotangent(own, target, line, cotangents)
         if is_kept:
@@ -274,7 +274,7 @@ class _Cotangents:
         self.readers: dict[Var, list[Op]] = {}
         self.forward_readers: dict[Var, list[Op]] = {}
         for op in _every(ops, parts):
-            is_forward = parts.get(op, FORWARD) == FORWARD
+            is_forward = parts.get(op, FORWARD) == FORWARD and not part_told(op)
             if is_forward:
                 self.primal.setdefault(op.place, []).append(op)
             for v in reads(op):

@@ -9,7 +9,7 @@ from primsplit.audit.mathematics.ordering import read_by
 from primsplit.audit.mathematics.remarks import Remarks
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed, text_of
-from primsplit.audit.sections import BACKWARD, TANGENT
+from primsplit.audit.sections import BACKWARD, TANGENT, order_told, part_told
 from primsplit.ir.dims import Dim
 from primsplit.ir.errors import Place
 from primsplit.ir.plain_text import in_one_line
@@ -46,11 +46,23 @@ class Printer:
         yield from self.primal(lines, 1)
 
     def primal(self, lines: Sequence[Shown], depth: int, side: str = "") -> Iterator[str]:
-        """Yield statements with their line and shape beside them; `side` is the side of a branch that they are on."""
+        """Yield statements with their line and shape beside them; `side` is the side of a branch that they are on.
+
+        Those of a gradient that the function itself takes have a remark that says of what.
+        """
         last: Place | None = None
-        inner = side
+        inner, derived = side, ""
         for line in lines:
             place = line.op.line
+            part = "" if line.head or line.is_passed else part_told(line.op)
+            told = self.told(line, side, derived) if part else ""
+            if part and place is not None and (told != derived or (not told and place != last)):
+                self.made = "Tangent of" if part == TANGENT else "Grad of"
+                yield self.remark(place, told, depth)
+                last = place
+            elif derived and not part:
+                last = None
+            derived = told
             beside = [_where(place) if place != last else "", self.shape(line), line.note]
             last = place
             text = self.text(line)
@@ -95,7 +107,7 @@ class Printer:
     def told(self, line: Shown, side: str, before: str = "") -> str:
         """Return the statement of the forward pass that one belongs to, on this side of a branch; "" without one."""
         values = {name[2:] for name in self.assigned_names(line) if name.startswith(("d_", "t_"))}
-        return self.remarks.of(line.op.line, side, self.read_names(line) | values, before)
+        return self.remarks.of(line.op.line, side, self.read_names(line) | values, before, order_told(line.op))
 
     def remark(self, place: Place, told: str, depth: int) -> str:
         """Return `# Grad of: h = tanh(x @ w)`, with the line where no statement of the forward pass is there."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from primsplit.audit.mathematics.shown import Shown
+from primsplit.audit.sections import order_told
 from primsplit.ir.errors import Place
 
 Side = str
@@ -17,10 +18,14 @@ Side = str
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The text of a statement, and the names that a statement of its derivative may read or compute a cotangent of."""
+    """The text of a statement, and the names that a statement of its derivative may read or compute a cotangent of.
+
+    `order` is that of the derivative that the statement itself is a part of.
+    """
 
     text: str
     names: frozenset[str]
+    order: int = 0
 
 
 @dataclass
@@ -35,7 +40,7 @@ class Remarks:
         place = line.op.line
         if line.head or line.is_passed:
             return
-        told = Told(text, frozenset(names))
+        told = Told(text, frozenset(names), order_told(line.op))
         for key in {(place, side), (place, "")} if place is not None else set():
             self.at.setdefault(key, []).append(told)
         for own in {op.line for op in line.ops} - {None, place}:
@@ -43,15 +48,17 @@ class Remarks:
             for key in {(own, side), (own, "")}:
                 self.around.setdefault(key, []).append(told)
 
-    def of(self, place: Place | None, side: Side, names: Iterable[str], before: str = "") -> str:
+    def of(self, place: Place | None, side: Side, names: Iterable[str], before: str = "", order: int = 1) -> str:
         """Return the statement for one of a derivative; "" without one.
 
         `names` are those that it reads, and those of the values of which it computes cotangents.
-        `before` is the one of the statement before, which is taken where the names do not tell.
+        `before` is the one of the statement before, which is taken where the names do not tell, `order` that of the
+        derivative.
         """
         if place is None:
             return ""
         found = self.here(place, side) or self.here(place, "")
+        found = [told for told in found if told.order == order - 1] or found
         known = {*names}
         most = max((len(known & told.names) for told in found), default=0)
         best = [told.text for told in found if len(known & told.names) == most]

@@ -140,6 +140,8 @@ def _is_same(number: float, other: float, dtype: type[np.generic]) -> bool:
 class _Simplifying(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
+        if node.attr in {"T", "mT"} and isinstance(node.value, ast.Attribute) and node.value.attr == node.attr:
+            return node.value.value
         if node.attr == "T" and (row := _only_row(node.value)) is not None:
             return ast.Subscript(row, ast.Tuple([ast.Slice(), literal(None)], ast.Load()), ast.Load())
         if node.attr == "T" and isinstance(node.value, ast.Subscript):

@@ -28,7 +28,8 @@ class Sizes:
     """The sizes in a file, and the names of sizes that a reader knows: those in the types of the file's inputs.
 
     `is_folded` tells whether what only moves shapes is folded into its readers, `empty` the size that a test compares
-    with 0, `names` the variables of values.
+    with 0, `names` the variables of values, `calls` the calls of linear algebra that nodes say they are of, `results`
+    the values that the graph, a function or a body hands on.
     """
 
     def __init__(self, file: Written, *, everything: bool = False) -> None:
@@ -41,9 +42,13 @@ class Sizes:
         self.names: dict[Value, str] = {}
         self.tests: set[Value] = set()
         self.empty: dict[Value | None, Dim] = {}
+        self.calls: Mapping[Op, str] = file.calls
+        self.results: set[Value] = set()
         self._known: dict[Var, Var] = {}
         for block in (file.block, *file.functions.values()):
+            self.results.update(block.results)
             for op in walk(block):
+                self.results.update(r for inner in op.blocks() for r in inner.results)
                 self._learn(op)
 
     def type(self, value: Value) -> Type | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from primsplit.audit.mathematics.idioms import shown_suites
 from primsplit.audit.mathematics.shortcuts import Idiom
 from primsplit.audit.mathematics.sizes import Sizes
+from primsplit.audit.sections import part_of
 from primsplit.audit.statements import Assignment, Branch, Loop, Scan, Statement
 from primsplit.audit.trees import variable_nodes
 
@@ -29,14 +30,14 @@ class Uses:
             names = [*_names(_read(statement))]
             for read in names if isinstance(statement, Idiom) else {*names}:  # the square of a value reads it once
                 self.counts[read] += 1
-                self.readers[read] = (key, statement.section)
+                self.readers[read] = (key, part_of(statement.op, statement.section))
             if isinstance(statement, Branch) and isinstance(statement.test, ast.Name):
                 self.tests[statement.test.id] += 1
             for suite, inner in shown_suites(statement, sizes):
                 self.count(inner, sizes, id(suite))
                 for read in _names(value for _, value in suite.results):
                     self.counts[read] += 1
-                    self.readers[read] = (id(suite), statement.section)
+                    self.readers[read] = (id(suite), part_of(statement.op, statement.section))
 
     def keep(self, names: Iterable[str]) -> None:
         """Count a reader outside: the values are shown."""

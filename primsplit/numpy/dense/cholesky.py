@@ -29,10 +29,10 @@ from primsplit.numpy.dense.triangular import solve_by, tiles_of
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import swapped
-from primsplit.tracing.calls.primitive import primitive, rrule
+from primsplit.tracing.calls.primitive import listed, rrule
 
 
-@primitive
+@listed
 def cholesky(a: Array) -> Array:
     """The lower triangular L with L L^T = A, for A [..., n, n], of which the lower triangle is read.
 

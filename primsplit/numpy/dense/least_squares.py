@@ -18,7 +18,7 @@ from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.broadcasting import swapped
-from primsplit.tracing.calls.primitive import primitive, rrule
+from primsplit.tracing.calls.primitive import listed, primitive, rrule
 from primsplit.tracing.operators import cast_to
 from primsplit.tracing.regions import emit_if, record
 
@@ -34,7 +34,7 @@ def least_squares(a: Array, b: Array, cutoff: Array) -> tuple[Array, Array]:
     return solution_with(a, b, inverse), rank
 
 
-@primitive
+@listed
 def inverse_and_rank(a: Array, cutoff: Array) -> tuple[Array, Array]:
     """The pseudo-inverse [n, m] of A [m, n], and its rank, int32."""
     declared = [Type(a.dtype, (a.shape[1], a.shape[0])), Type(np.int32, ())]
@@ -88,7 +88,7 @@ def _inverse_and_rank(a: Array, cutoff: Array) -> tuple[tuple[Array, Array], Pul
     return inverse_and_rank(a, cutoff), lambda _: (None, None)
 
 
-@primitive
+@listed
 def solution_with(a: Array, b: Array, inverse: Array) -> Array:
     """A^+ b, with its derivative."""
     found: Array = op.MatMul(inverse, b)

@@ -34,7 +34,7 @@ from primsplit.numpy.dense.triangular import tiles_of as triangular_tiles
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import swapped
-from primsplit.tracing.calls.primitive import primitive, rrule
+from primsplit.tracing.calls.primitive import listed, rrule
 
 Factors = tuple[Array, Array, Array]
 """L, U and the rows p [..., n] of A in their new order: A[p] = L U. Only the triangles of L (unit) and U count."""
@@ -42,7 +42,7 @@ Factors = tuple[Array, Array, Array]
 Pullback = Callable[..., Any]
 
 
-@primitive
+@listed
 def factor(a: Array) -> Factors:
     """Gaussian elimination with partial pivoting of A [..., n, n]: the largest element, the first of equals.
 
@@ -141,7 +141,7 @@ def _blocked(a: Array) -> Factors:
     return m, u, p
 
 
-@primitive
+@listed
 def solve_with(
     a: Array, unit: Array, worked: Array, order: Array, b: Array, *tiles: Array, transposed: bool = False
 ) -> Array:
@@ -201,7 +201,7 @@ def solve(a: Array, b: Array) -> Array:
     return x
 
 
-@primitive
+@listed
 def inverse_with(a: Array, unit: Array, worked: Array, order: Array) -> Array:
     """The inverse of A [..., n, n] by its factors; A itself is there for the derivative. Inf or NaN if singular."""
     found: Array = solve_with(a, unit, worked, order, identity_like(a), *tiles_of(unit, worked))

@@ -31,10 +31,10 @@ from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import swapped
-from primsplit.tracing.calls.primitive import primitive, rrule
+from primsplit.tracing.calls.primitive import listed, primitive, rrule
 
 
-@primitive
+@listed
 def tall_qr(a: Array) -> tuple[Array, Array]:
     """Q [..., m, n] and R [..., n, n] with Q R = A, for A [..., m, n] with m >= n; LAPACK's signs.
 

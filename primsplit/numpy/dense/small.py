@@ -16,7 +16,7 @@ from primsplit.numpy.dense.loop import identity_like, rows_at
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import swapped
-from primsplit.tracing.calls.primitive import primitive, rrule
+from primsplit.tracing.calls.primitive import listed, primitive, rrule
 
 Pullback = Callable[..., Any]
 Parts = tuple[Array, Array, Array]
@@ -33,7 +33,7 @@ def is_small(shape: Shape) -> bool:
     return len(shape) == 2 and isinstance(shape[-1], int) and 1 <= shape[-1] <= LARGEST
 
 
-@primitive
+@listed
 def parts(a: Array) -> Parts:
     """The parts of A [..., n, n], n at most 3. A singular A has an inverse of inf or NaN, sign 0 and -inf.
 
@@ -99,7 +99,7 @@ def _of_three(a: Array) -> Parts:
 _PARTS: tuple[Callable[[Array], Parts], ...] = (_of_one, _of_two, _of_three)
 
 
-@primitive
+@listed
 def solve_by(a: Array, inverse: Array, b: Array, *, transposed: bool = False) -> Array:
     """X with A X = B, or A^T X = B, by the transpose of A's inverse, and once refined.
 

@@ -24,7 +24,7 @@ from primsplit.numpy.dense.rotations import (
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import swapped
-from primsplit.tracing.calls.primitive import primitive, rrule
+from primsplit.tracing.calls.primitive import listed, primitive, rrule
 
 SLACK = 1e4
 """A matrix that the most sweeps leave this many times further from diagonal than wanted becomes NaN."""
@@ -33,7 +33,7 @@ Pullback = Callable[..., Any]
 Pair = tuple[Array, Array]
 
 
-@primitive
+@listed
 def symmetric_eigen(a: Array) -> tuple[Array, Array]:
     """The eigenvalues [..., n], ascending, and the eigenvectors [..., n, n], in columns, of symmetric A [..., n, n].
 

@@ -10,7 +10,7 @@ from primsplit.numpy.dense.loop import upper as upper_part
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import swapped
-from primsplit.tracing.calls.primitive import primitive, rrule
+from primsplit.tracing.calls.primitive import listed, rrule
 
 Pullback = Callable[..., Any]
 
@@ -33,7 +33,7 @@ def tiles_of(t: Array, *, lower: bool, unit: bool = False) -> tuple[Array, ...]:
     return made
 
 
-@primitive
+@listed
 def diagonal_tiles(t: Array, *, lower: bool, unit: bool) -> tuple[Array, Array]:
     """The triangles on the diagonal of T, and their inverses."""
     return tiles.tiles(t, lower=lower, unit=unit)
@@ -45,7 +45,7 @@ def _diagonal_tiles(t: Array, *, lower: bool, unit: bool) -> tuple[tuple[Array, 
     return diagonal_tiles(t, lower=lower, unit=unit), lambda _: (None,)
 
 
-@primitive
+@listed
 def solve_by(t: Array, b: Array, *given: Array, lower: bool, unit: bool, transposed: bool) -> Array:
     """The solution of `solve_triangular`, by `tiles_of` T."""
     if not given:

@@ -36,6 +36,7 @@ class Ruled(Protocol):
     rule: Function | Staged | None
     frule: Function | Staged | None
     is_named: bool
+    is_listed: bool
 
 
 class Flat:

@@ -61,6 +61,8 @@ class Primitive(FunctionLike):
         """Makes of a call's arguments and structures what stands for it in a batch."""
         self.is_named = False
         """Whether listings show a call by its name and static arguments alone: see `named`."""
+        self.is_listed = False
+        """Whether the nodes of a call in a file say which call they are of: see `listed`."""
         self.bodies: Limited[Any, tuple[Block, trees.TreeSpec]] = Limited(MOST_BODIES)
 
     @property
@@ -86,7 +88,7 @@ class Primitive(FunctionLike):
             make, args, named = self.origin
             copied = make(*copy.deepcopy(args, memo), **named)
         copied.takes_complex, copied.transposed = self.takes_complex, self.transposed
-        copied.batched, copied.is_named = self.batched, self.is_named
+        copied.batched, copied.is_named, copied.is_listed = self.batched, self.is_named, self.is_listed
         rules = self.rule, self.frule
         copied.rule, copied.frule = (copy.deepcopy(r, memo) if isinstance(r, MethodType) else r for r in rules)
         return copied
@@ -253,6 +255,13 @@ def _body_key(function: Function, leaves: Sequence[Any], arrays: Sequence[Array 
 def primitive(function: Function) -> Any:
     """Make a library's function one op of the program. Users' functions are wrapped by `boundaries.primitive`."""
     return Primitive(function)
+
+
+def listed(function: Function) -> Any:
+    """Make a library's function one op, whose nodes in a file say which call they are of: listings show one line."""
+    made = Primitive(function)
+    made.is_listed = True
+    return made
 
 
 def rrule(

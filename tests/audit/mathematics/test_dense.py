@@ -24,6 +24,32 @@ def test_a_cholesky_factor_has_its_name(size: int, tmp_path: Path) -> None:
     assert_covers(file)
 
 
+@pytest.mark.parametrize("size", ["N", 6])
+def test_a_call_is_a_statement_of_what_it_computes(size: Any, tmp_path: Path) -> None:
+    def main(a: Any, b: Any) -> Any:
+        factor = np.linalg.cholesky(a)
+        half = np.linalg.solve(factor, b)
+        x = np.linalg.solve(a, b)
+        return np.sum(half**2) + np.sum(x**2) + np.sum(np.linalg.inv(a) ** 2)
+
+    given = ps.spec("float64", [size, size]), ps.spec("float64", [size])
+    (path,) = ps.export(main, *given, path=tmp_path / "f.onnx", wrt="a")
+    file = read_written(str(path))
+    listing = list_as_mathematics(file)
+    for text in (
+        " = cholesky(a)",
+        " = solve_triangular(cholesky_a, b[:, None], lower=True)",
+        " half = ",
+        " = solve(a, b[:, None])",
+        " = inv(a)",
+        "lower=True, trans='T')",
+        "solve(a.T, ",
+    ):
+        assert text in listing
+    assert "for t in" not in listing
+    assert_covers(file)
+
+
 def test_another_number_in_the_nodes_is_not_claimed(tmp_path: Path) -> None:
     (path,) = ps.export(np.linalg.cholesky, np.eye(6), path=tmp_path / "f.onnx", mode="value")
     model = onnx.load(path)

@@ -25,3 +25,16 @@ def test_the_backward_pass_says_what_it_is_the_gradient_of() -> None:
     assert [*printer.section([statement(4, "h", "tanh(x)")], "forward")] == ["  h = tanh(x)".ljust(LINES_AT) + "f.py:4"]
     lines = [*printer.section([statement(4, "d_x", "d_h"), statement(4, "d_w", "d_h")], "backward")]
     assert lines == ["  # Grad of: h = tanh(x)", "  d_x = d_h", "  d_w = d_h"]
+
+
+def test_a_gradient_inside_of_the_forward_pass_says_what_it_is_of() -> None:
+    printer = Printer({}, {})
+    inner = statement(4, "d_x", "d_h * x")
+    inner.op = Op("Mul", (), (), {}, inner.op.place, "pullback of Tanh")
+    second = statement(4, "d_d_x", "d_h * d_x")
+    second.op = Op("Mul", (), (), {}, inner.op.place, "pullback of Mul (order 2)")
+    lines = [statement(4, "h", "tanh(x)"), inner, statement(5, "x_1", "x - d_x")]
+    first = "  h = tanh(x)".ljust(LINES_AT) + "f.py:4"
+    last = "  x_1 = x - d_x".ljust(LINES_AT) + "f.py:5"
+    assert [*printer.section(lines, "forward")] == [first, "  # Grad of: h = tanh(x)", "  d_x = d_h * x", last]
+    assert [*printer.section([second], "backward")] == ["  # Grad of: d_x = d_h * x", "  d_d_x = d_h * d_x"]
