@@ -26,7 +26,18 @@ from primsplit import tracing
 from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, ShapeError
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.following import Exploration, Recorded, Run
-from primsplit.tracing.branching.paths import FEW, MOST, PLACES, WAYS_OUT, Endless, NotJoined, Path, asks_for_order
+from primsplit.tracing.branching.paths import (
+    FEW,
+    LONGEST,
+    LONGEST_OF_LOOP,
+    MOST,
+    PLACES,
+    WAYS_OUT,
+    Endless,
+    NotJoined,
+    Path,
+    asks_for_order,
+)
 from primsplit.tracing.branching.tree import begin_alike
 from primsplit.tracing.branching.unread import without_unread
 from primsplit.tracing.branching.users_errors import OF_PYTHON, packages_read, packages_through
@@ -210,7 +221,7 @@ def _without_joins(exploration: "Exploration", joining: "Joining", failure: Endl
             raise failure
         if joining.endless:
             exploration.check_end()
-        exploration.follow(MOST)
+        exploration.follow(MOST, longest=LONGEST_OF_LOOP if joining.endless else LONGEST)
     except Endless as error:
         if joining.asked_for_number is not None:
             raise joining.asked_for_number from error

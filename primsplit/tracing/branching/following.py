@@ -15,7 +15,7 @@ from primsplit.ir.errors import Place, PrimsplitError, TraceError, quietly
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
-from primsplit.tracing.branching.paths import COSTLY, SHALLOW, Path, check_number
+from primsplit.tracing.branching.paths import COSTLY, LONGEST, SHALLOW, Path, check_number
 from primsplit.tracing.branching.repeating import check_repeats
 from primsplit.tracing.branching.tree import PathTree
 from primsplit.tracing.branching.users_errors import (
@@ -40,7 +40,7 @@ class Exploration:
         self.paths: list[Path] = []
         self.pending: list[tuple[bool, ...]] = [()]
 
-    def follow(self, most: int, *, gives_up: bool = False) -> None:
+    def follow(self, most: int, *, gives_up: bool = False, longest: int = LONGEST) -> None:
         """Record the pending paths, until there are more than `most`. Raises Endless.
 
         Paths that part early come first: what follows them is counted soonest, so that too many paths are noticed
@@ -56,7 +56,7 @@ class Exploration:
             unknown = [i for i, d in enumerate(path.taken) if i >= len(path.answers) and not d.settled]
             # Paths that part first are followed first, so that too many are counted after few.
             self.pending += [(*answers[:i], False) for i in unknown]
-            check_number(self.paths, len(self.pending))
+            check_number(self.paths, len(self.pending), longest)
 
     def check_end(self) -> None:
         """Raise Endless if the path on which no condition holds has no end; leaving its loop takes too many paths."""

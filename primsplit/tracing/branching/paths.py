@@ -27,7 +27,9 @@ SHALLOW = 12
 COSTLY = 8, 2**11
 """... or where more paths than these record more ops than these in all."""
 LONGEST = 2**18
-"""The most ops that are recorded in all where the paths are more than FEW."""
+"""The most ops that are recorded in all where the paths are more than FEW..."""
+LONGEST_OF_LOOP = 2**16
+"""... and where a loop among them ends by its numbers alone: its paths are seldom few."""
 
 WAYS_OUT = (
     "Write it with ps.cond, or np.where for a choice by elements; a loop with ps.while_loop, ps.fori_loop or ps.scan;",
@@ -145,15 +147,18 @@ def _is_told_by_inputs(made: Op) -> bool:
     return is_short and exists(made.kind) and schema(made.kind).deterministic
 
 
-def check_number(paths: Sequence[Path], pending: int) -> None:
-    """Raise ConcretizationError if a function has more paths than are recorded."""
+def check_number(paths: Sequence[Path], pending: int, longest: int) -> None:
+    """Raise Endless if a function has more paths than are recorded, or many that record more ops than `longest`.
+
+    Pending paths count with as many ops as those that are recorded have on average.
+    """
     count = len(paths) + pending
     if count <= FEW:
         return
     place = paths[-1].taken[-1].place
     if count > MOST:
         raise endless(place, f"it has more than {MOST} paths")
-    if asks_for_order(place) or sum(len(p.ops) for p in paths) > LONGEST:
+    if asks_for_order(place) or sum(len(p.ops) for p in paths) * count > longest * len(paths):
         raise endless(place, f"it has {count} paths or more, and records too much on them")
 
 

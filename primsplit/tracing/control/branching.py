@@ -167,7 +167,7 @@ def choose(
     weak = [a.weak and b.weak for a, b in pairs]
     of_sides = zip(low.recorded.results, high.recorded.results, strict=True)
     for value, each, is_pythons in zip(found, of_sides, weak, strict=True):
-        if is_pythons and value.type.dtype.kind in "bi" and value.type.rank == 0:
+        if value.type.rank == 0 and (value.type.dtype == np.bool_ or (is_pythons and value.type.dtype.kind == "i")):
             integer_ranges.note_chosen(value, condition, each)
     return trees.unflatten(high.spec, [Array(v, weak=w, scalar=True) for v, w in zip(found, weak, strict=True)])
 

@@ -12,6 +12,7 @@ import scipy.optimize
 import primsplit as ps
 from primsplit.ir.errors import ConcretizationError, RunError, TraceError
 from primsplit.testing import check_grads
+from primsplit.tracing.branching import exploring
 
 
 def low_or_high(x):
@@ -238,3 +239,31 @@ def test_a_loop_without_an_end_is_named_before_the_index_that_joins_would_serve(
     assert "the loop ends by its numbers alone" in first
     assert "while angle > np.pi" in place
     assert "an integer index was asked of a value" in others[0]
+
+
+def descended(x: Any) -> Any:
+    i, j, cost = 6, 6, 0.0
+    while i > 0 and j > 0:
+        cost = cost + np.sin(x[i] - x[j])
+        if cost > 0.3:
+            i -= 1
+        elif cost > 0:
+            j -= 1
+        else:
+            i, j = i - 1, j - 1
+    return cost
+
+
+def test_few_costly_paths_of_a_loop_without_a_known_end_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All paths of a loop that goes back through a table were followed, for minutes, before it was refused."""
+    calls = itertools.count()
+
+    def counted(x: Any) -> Any:
+        next(calls)
+        return descended(x)
+
+    monkeypatch.setattr(exploring, "LONGEST_OF_LOOP", 2**9)
+    with pytest.raises(ConcretizationError) as refused:
+        ps.trace(counted, ps.spec("float64", [7]))
+    assert "the loop ends by its numbers alone: give it a most number" in str(refused.value).splitlines()[0]
+    assert next(calls) < 60

@@ -174,6 +174,14 @@ def while_it_is_not_zero(x: Any) -> Any:
     return y
 
 
+def while_both_are_left(x: Any) -> Any:
+    i, j, y = 3 if x > 0 else 2, 2 if x > 1 else 3, x
+    while i != 0 and j != 0:
+        y = np.sin(y) + x
+        i, j = i - 1, j - 1
+    return y
+
+
 def from_forty(x: Any) -> Any:
     count = 40 if x > 0 else 36
     while count > 0 and x < 50:
@@ -208,7 +216,10 @@ def never_another(x: Any) -> Any:
     return x * x * k
 
 
-DECIDED = [of_two_counts, while_it_is_not_zero, from_forty, until_it_is_one, as_many_as_were_above, never_another]
+DECIDED = [
+    of_two_counts, while_it_is_not_zero, while_both_are_left, from_forty, until_it_is_one, as_many_as_were_above,
+    never_another,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", DECIDED)
