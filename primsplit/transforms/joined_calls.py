@@ -10,6 +10,7 @@ d = Gather(x, 1); e = Add(d, k); f = call::gammaln(e)  ->  c = Gather(cd, 0); f 
 ```
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, is_call, reads, rename_reads
+from primsplit.ir.errors import ShapeError
 from primsplit.ops import op
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.cse import attribute_key, is_deterministic
@@ -27,7 +29,7 @@ from primsplit.transforms.batching.transform import batch_block
 from primsplit.transforms.outline import block_key
 
 LEAST_CALLS = 4
-LEAST_OPS = 8
+LEAST_OPS = 6
 """The least number of ops that a file writes for a call: joining adds an op or two for each call."""
 LARGEST = 64
 """The most elements of an input: the kernels of larger arrays take longer than their calls."""
@@ -52,9 +54,10 @@ class _Joiner:
         self.stays = stays
         self.weigh = weigh
         self.done: dict[int, tuple[Block, Block]] = {}
-        self.weights: dict[int, tuple[Block, int]] = {}
+        self.weights: dict[int, tuple[Block, float]] = {}
         self.keys: dict[int, tuple[Block, int]] = {}
         self.numbers: dict[object, int] = {}
+        self.apart: set[object] = set()
 
     def run(self, block: Block) -> Block:
         if id(block) not in self.done:
@@ -70,7 +73,10 @@ class _Joiner:
             lanes = self.alike(block)
             if lanes is None:
                 break
-            block = _joined(block, lanes)
+            try:
+                block = _joined(block, lanes)
+            except ShapeError:  # a function that has no batch
+                self.apart.add(self.form(lanes[0]))
         return block if block is before else drop_dead_code(block)
 
     def alike(self, block: Block) -> Lanes | None:
@@ -82,8 +88,8 @@ class _Joiner:
         for each in block.ops:
             if self.is_joinable(each):
                 of_form[self.form(each)].append(each)
-        for calls in of_form.values():
-            if len(calls) >= LEAST_CALLS:
+        for form, calls in of_form.items():
+            if len(calls) >= LEAST_CALLS and form not in self.apart:
                 most = max(_by_depth(block, calls).values(), key=len)
                 if len(most) >= LEAST_CALLS:
                     return most
@@ -94,24 +100,31 @@ class _Joiner:
         types = tuple(v is not None and v.type.key for v in each.inputs)
         if not is_call(each):
             return each.kind, types, attribute_key(each.attributes)
-        body: Block = each.attributes["body"]
+        return each.kind, types, self.number(each.attributes["body"])
+
+    def number(self, body: Block) -> int:
+        """Return a number that is equal for bodies that do the same, those that they call included."""
         if id(body) not in self.keys:
-            self.keys[id(body)] = (body, self.numbers.setdefault(block_key(body, {}), len(self.numbers)))
-        return each.kind, types, self.keys[id(body)][1]
+            key = block_key(body, {}, self.number)
+            self.keys[id(body)] = (body, self.numbers.setdefault(key, len(self.numbers)))
+        return self.keys[id(body)][1]
 
     def is_joinable(self, each: Op) -> bool:
         """Whether an op is long, of small arrays of known sizes, and does the same for each row of a batch."""
-        if not all(map(_is_small, (*each.inputs, *each.outputs))):
+        if not all(map(_is_small, (*each.inputs, *each.outputs))) or (is_call(each) and self.stays(each)):
             return False
-        if is_call(each):
-            return not self.stays(each) and self.weight(each.attributes["body"]) >= LEAST_OPS
-        return not each.blocks() and is_deterministic(each.kind) and self.weigh(each) >= LEAST_OPS
+        return (is_call(each) or not each.blocks()) and self.length(each) >= LEAST_OPS
 
-    def weight(self, body: Block) -> int:
-        """Return the number of ops that a file writes for a body; 0 if one has blocks, or may differ between runs."""
+    def length(self, each: Op) -> float:
+        """Return the number of ops that a file writes for one, -inf if it may differ between runs."""
+        if each.blocks():
+            return sum(map(self.weight, each.blocks()))
+        return self.weigh(each) if is_deterministic(each.kind) else -math.inf
+
+    def weight(self, body: Block) -> float:
+        """Return the number of ops that a file writes for a body, -inf if one may differ between runs."""
         if id(body) not in self.weights:
-            plain = not any(each.blocks() or not is_deterministic(each.kind) for each in body.ops)
-            self.weights[id(body)] = (body, sum(map(self.weigh, body.ops)) if plain else 0)
+            self.weights[id(body)] = (body, sum(map(self.length, body.ops)))
         return self.weights[id(body)][1]
 
 

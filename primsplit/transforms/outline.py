@@ -8,7 +8,7 @@ a = Exp(x); b = Neg(a); c = Exp(b); d = Neg(c); ...   ->   b = call::step(x); d 
 ```
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,8 @@ from primsplit.ir import Block, Const, Op, Renaming, Value, Var, has_blocks, is_
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.cse import attribute_key, constant_key, is_deterministic
 from primsplit.transforms.boundaries import Bounded
+
+Called = Callable[[Block], object]
 
 LEAST_REPEATS = 4
 LEAST_OPS = 16
@@ -49,23 +51,23 @@ def _token(op: Op) -> Any:
     return (*_kind(op, {}), op.place)
 
 
-def _kind(op: Op, numbers: dict[Var, int]) -> tuple[Any, ...]:
+def _kind(op: Op, numbers: dict[Var, int], called: Called = id) -> tuple[Any, ...]:
     """Return a key that is equal for ops that do the same with their inputs.
 
     `numbers` identifies values in its bodies.
     """
     types = tuple(v.type.key for v in op.outputs)
     if is_call(op):
-        return (op.kind, id(op.attributes["body"]), types)
+        return (op.kind, called(op.attributes["body"]), types)
     plain = {name: held for name, held in op.attributes.items() if not isinstance(held, Block)}
-    bodies = tuple((n, block_key(b, numbers)) for n, b in op.attributes.items() if isinstance(b, Block))
+    bodies = tuple((n, block_key(b, numbers, called)) for n, b in op.attributes.items() if isinstance(b, Block))
     return (op.kind, attribute_key(plain), bodies, types)
 
 
-def block_key(block: Block, numbers: dict[Var, int]) -> Any:
+def block_key(block: Block, numbers: dict[Var, int], called: Called = id) -> Any:
     """Return a key that is equal for bodies that do the same.
 
-    Vars, also outer ones, are numbered by first occurrence.
+    Vars, also outer ones, are numbered by first occurrence; `called` gives the key of a called body.
     """
 
     def told(values: Iterable[Value | None]) -> tuple[Any, ...]:
@@ -74,7 +76,7 @@ def block_key(block: Block, numbers: dict[Var, int]) -> Any:
             for v in values
         )
 
-    ops = tuple((_kind(op, numbers), op.place, told(op.inputs), told(op.outputs)) for op in block.ops)
+    ops = tuple((_kind(op, numbers, called), op.place, told(op.inputs), told(op.outputs)) for op in block.ops)
     return (told(block.params), tuple(p.type.key for p in block.params), ops, told(block.results))
 
 

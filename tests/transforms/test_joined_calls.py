@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from scipy import special
 
 import primsplit as ps
+from primsplit.ir import Block
+from primsplit.ops import op
 from primsplit.programs.program import Program
 from primsplit.rewrites.inline import inline_calls
 from primsplit.testing import check_grads
@@ -101,6 +104,45 @@ def test_calls_that_read_one_another_stay_apart() -> None:
     assert nodes(many) == 3 * nodes(few)
 
 
+def test_copies_of_a_body_that_calls_another_are_joined() -> None:
+    """Derivatives copy bodies, and those that they call."""
+
+    def copied(body: Block) -> Block:
+        return replace(body, ops=tuple(each.with_blocks(copied) for each in body.ops))
+
+    block = ps.trace(lambda x: [special.ndtr(x[t]) for t in range(6)], COUNTS).block
+    block = replace(block, ops=tuple(each.with_blocks(copied) for each in block.ops))
+    assert Counter(kinds(join_calls(block, lambda _: False)))["call::ndtr"] == 1
+
+
+def test_calls_with_loops_and_branches_are_joined() -> None:
+    @ps.primitive
+    def grown(x: Any) -> Any:
+        x = ps.while_loop(lambda y: y < 100.0, lambda y: y * y + 1.0, x)
+        return ps.cond(x > 200.0, lambda: np.sqrt(x) + 1.0, lambda: x * 0.5 - 1.0)
+
+    def by_hand(x: float) -> float:
+        while x < 100.0:
+            x = x * x + 1.0
+        return x**0.5 + 1.0 if x > 200.0 else x * 0.5 - 1.0
+
+    program = ps.trace(lambda x: [grown(x[t]) for t in range(6)], COUNTS)
+    assert Counter(kinds(join_calls(program.block, lambda _: False)))["call::grown"] == 1
+    given = np.array([0.5, 3.0, 9.0, 120.0, 150.0, 400.0, *COUNTS[6:]])
+    np.testing.assert_allclose(program(given), [by_hand(float(x)) for x in given[:6]], rtol=1e-15)
+
+
+def test_calls_that_draw_numbers_stay_apart() -> None:
+    @ps.primitive
+    def noise(x: Any) -> Any:
+        for _ in range(8):
+            x = x * 1.5 + op.RandomNormalLike(x)
+        return x
+
+    block = ps.trace(lambda x: [noise(x[t]) for t in range(6)], COUNTS).block
+    assert join_calls(block, lambda _: False) is block
+
+
 def test_calls_in_branches_are_joined_too() -> None:
     def chosen(a: Any, x: Any) -> Any:
         return ps.cond(a > 1.0, lambda: sum(special.gammaln(a + x[t]) for t in range(6)), lambda: a)
@@ -133,12 +175,15 @@ def test_arguments_that_are_computed_alike_are_computed_on_rows() -> None:
 
 LONG: dict[str, Callable[[Any], Any]] = {
     "Erf": special.erf,
+    "Sigmoid": special.expit,
     "Tan": np.tan,
+    "ndtr, which calls another function": special.ndtr,
+    "i0": special.i0,
 }
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_operators_that_a_file_writes_out_are_joined(name: str) -> None:
+def test_operators_and_calls_that_a_file_writes_out_are_joined(name: str) -> None:
     function, x = LONG[name], np.linspace(0.1, 0.9, 40)
 
     def each(x: Any) -> Any:
