@@ -23,6 +23,7 @@ from primsplit.ir.dims import Dim
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.extrema import NAMED
 from primsplit.numpy.log_sums import log_sum_exp
+from primsplit.ops import op as operators
 from primsplit.ops.schema import exists, schema
 from primsplit.rewrites.rewrites.matching import Capture, Node, Template, pattern
 from primsplit.rewrites.rewriting import Rewriter, integers, literal_shape
@@ -70,6 +71,7 @@ class LogRecurrence:
     is_turned: bool
     added: tuple[Value, ...]
     subtracted: tuple[Value, ...]
+    stacks: tuple["_Stack", ...]
 
     @property
     def inputs(self) -> list[Value]:
@@ -82,20 +84,33 @@ class LogRecurrence:
         return (self.inputs[1].type.shape or (0,))[0]
 
     def outputs(self) -> list[Value]:
-        """Record both ways and the choice; return the last vector."""
-        start, one = Array(self.inputs[0]), self.scan.outputs[0].type
+        """Record both ways and the choice; return the last vector and what is stacked."""
+        start = Array(self.inputs[0])
         matrix = transpose(Array(self.matrix), (1, 0)) if self.is_turned else Array(self.matrix)
         scaled = Scaled.of(start, matrix, self.terms())
         is_right = scaled.is_within()
         if not isinstance(self.length, int):
             is_right = is_right & (Array(size_as(self.length, np.int64).value) >= LEAST)
-        together = record("together", [], lambda: [scaled.last().value])
-        return emit_if(is_right.value, together, record("steps", [], self.one_by_one), [one])
+        together = record("together", [], lambda: self.together(scaled))
+        types = [v.type for v in self.scan.outputs]
+        return emit_if(is_right.value, together, record("steps", [], self.one_by_one), types)
+
+    def together(self, scaled: Scaled) -> list[Value]:
+        """Return the results of the Scan, by products."""
+        if not self.stacks:
+            return [scaled.last().value]
+        states = scaled.every()
+        before = np.concatenate([scaled.start[None], states[:-1]])
+        stacked = [before if stack.is_before else states for stack in self.stacks]
+        turned = [x[::-1] if stack.walk.reverse else x for x, stack in zip(stacked, self.stacks, strict=True)]
+        found = zip((states[-1], *turned), self.scan.outputs, strict=True)
+        return [operators.Identity(x, types=[v.type]).value for x, v in found]
 
     def one_by_one(self) -> list[Value]:
         """The Scan."""
         types = [v.type for v in self.scan.outputs]
-        return list(tracing.emit("Scan", self.scan.inputs, dict(self.scan.attributes), outputs=1, types=types))
+        attributes = dict(self.scan.attributes)
+        return list(tracing.emit("Scan", self.scan.inputs, attributes, outputs=len(types), types=types))
 
     def terms(self) -> Array:
         """The sum of the terms of each step, [n, m], in the order of the walk: a Scan that is batched later."""
@@ -123,10 +138,10 @@ class LogRecurrence:
 
 
 def log_recurrence(scan: Op) -> LogRecurrence | None:
-    """Return the Scan if it is one of log-sum-exps that stacks nothing, else None."""
+    """Return the Scan if it is one of log-sum-exps that stacks nothing but its vectors, else None."""
     body: Block = scan.attributes["body"]
     _, count = lead_and_carries(scan)
-    if count != 1 or len(body.results) != 1 or len(scan.inputs) == 1:
+    if count != 1 or len(scan.inputs) == 1:
         return None
     carry = body.params[0]
     shape = literal_shape(carry.type)
@@ -159,6 +174,9 @@ class _Step:
     def parted(self, scan: Op) -> LogRecurrence | None:
         """Return the parts of the step, if it has them."""
         made_by = {v: op for op in self.body.ops for v in op.outputs}
+        stacks = _stacks(scan, made_by)
+        if stacks is None:
+            return None
         value, added, subtracted = self.without_terms(self.body.results[0], made_by)
         for summed, axis in _log_sums(value, made_by):
             inner, matrices, none = self.without_terms(summed, made_by)
@@ -170,7 +188,7 @@ class _Step:
             is_carry = _source(inner, made_by) is self.body.params[0]
             if is_carry and (seen == wanted or (is_turned and seen == wanted[1:])):
                 fits = all(v.type.rank in (0, 1) for v in (*added, *subtracted))
-                parts = LogRecurrence(scan, matrices[0], is_turned, tuple(added), tuple(subtracted))
+                parts = LogRecurrence(scan, matrices[0], is_turned, tuple(added), tuple(subtracted), stacks)
                 return parts if fits else None
         return None
 
@@ -196,6 +214,33 @@ class _Step:
         """Whether it is a matrix of all states by all states, and the same in each step."""
         changing = dependent(self.body.ops, self.body.params)
         return literal_shape(matrix.type) == (self.states, self.states) and matrix not in changing
+
+
+@dataclass(frozen=True, slots=True)
+class _Stack:
+    """A stack of the vectors before or after each step."""
+
+    is_before: bool
+    walk: Walk
+
+
+def _stacks(scan: Op, made_by: dict[Var, Op]) -> tuple[_Stack, ...] | None:
+    """Return what a Scan stacks along its first axis; None if it is not its vectors."""
+    body: Block = scan.attributes["body"]
+    after, *stacked = (_copied(r, made_by) for r in body.results)
+    walks = walks_of(scan.attributes, "scan_output", len(stacked))
+    ends = (body.params[0], after)
+    if any(v is not ends[0] and v is not ends[1] for v in stacked) or any(walk.axis for walk in walks):
+        return None
+    return tuple(_Stack(v is ends[0], walk) for v, walk in zip(stacked, walks, strict=True))
+
+
+def _copied(value: Value, made_by: dict[Var, Op]) -> Value:
+    while isinstance(value, Var) and value in made_by and made_by[value].kind == "Identity":
+        (source,) = made_by[value].inputs
+        assert source is not None
+        value = source
+    return value
 
 
 def _source(value: Value, made_by: dict[Var, Op]) -> Value:

@@ -82,12 +82,36 @@ class Scaled:
             (p, total), _ = scan(_between, (p, total + np.sum(logs)), products)
         return np.log(p) + total
 
+    def every(self) -> Any:
+        """The vectors after each step, [n, m]; in blocks of steps those of all blocks at once."""
+        first = np.reshape(stop_gradient(np.max(self.start)), (1,))
+        size, blocks = self.blocks()
+        single = self.length - blocks * size
+        carry, (p, totals) = scan(self.kept_step, (np.exp(self.start - first), first), self.factors[:single])
+        found = np.log(p) + totals
+        if not (isinstance(blocks, int) and blocks == 0):
+            products, logs = self.products(self.factors[single:], size, blocks)
+            scales = np.sum(logs, axis=0)[:, 0, 0]
+            _, before = scan(lambda c, x: (_between((c[0], c[1] + x[1]), x[0])[0], c), carry, (products, scales))
+            _, (p, totals) = scan(self.kept_step, before, self.along(self.factors[single:], size, blocks))
+            inner = np.transpose(np.log(p) + totals, (1, 0, 2))
+            found = np.concatenate([found, np.reshape(inner, (blocks * size, self.states))])
+        return found + np.cumsum(self.logs)[:, None]
+
     def step(self, carry: Any, factor: Any) -> tuple[Any, None]:
         """One step of a vector."""
         p, total = carry
         p = (p @ self.matrix) * factor
         top = stop_gradient(np.max(p))
         return (p / top, total + np.log(top)), None
+
+    def kept_step(self, carry: Any, factor: Any) -> tuple[Any, Any]:
+        """One step of a vector, or of rows, which is kept."""
+        p, total = carry
+        p = (p @ self.matrix) * factor
+        top = stop_gradient(np.max(p, axis=-1, keepdims=True))
+        carry = p / top, total + np.log(top)
+        return carry, carry
 
     def blocks(self) -> tuple[int, Dim]:
         """The steps of a block, and how many blocks there are; the steps before the first block are left over."""
@@ -102,7 +126,6 @@ class Scaled:
     def products(self, factors: Any, size: int, blocks: Dim) -> tuple[Any, Any]:
         """The scaled products of the matrices of each block, [blocks, m, m], and the logarithms of the scales."""
         m = self.states
-        along = np.transpose(np.reshape(factors, (blocks, size, m)), (1, 0, 2))
 
         def step(product: Any, factor: Any) -> tuple[Any, Any]:
             rows = np.reshape(product, (blocks * m, m)) @ self.matrix
@@ -111,7 +134,11 @@ class Scaled:
             return product / top, np.log(top)
 
         start: Any = zeros((blocks, 1, 1), self.start.dtype) + np.eye(m, dtype=self.start.dtype)
-        return scan(step, start, along)
+        return scan(step, start, self.along(factors, size, blocks))
+
+    def along(self, factors: Any, size: int, blocks: Dim) -> Any:
+        """The factors of each step of all blocks, [size, blocks, m]."""
+        return np.transpose(np.reshape(factors, (blocks, size, self.states)), (1, 0, 2))
 
 
 def _between(carry: Any, product: Any) -> tuple[Any, None]:

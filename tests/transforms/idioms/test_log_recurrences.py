@@ -164,11 +164,64 @@ def test_one_file_serves_every_length() -> None:
             np.testing.assert_allclose(got, np.broadcast_to(wanted, np.shape(got)), rtol=1e-11)
 
 
+def smoothed(reverse=False):
+    """A weighted sum of the vectors before and after each step, which is none of a likelihood's."""
+
+    def f(matrix, start, terms):
+        def step(a, b):
+            new = by_scipy(a, matrix, b)
+            return new, (new, a)
+
+        last, (after, before) = ps.scan(step, start, terms, reverse=reverse)
+        weights = np.cos(np.arange(STATES))
+        return np.sum(after * weights) + np.sum(before**2) * 1e-3 + last[0]
+
+    return f
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_scan_that_stacks_its_vectors_is_replaced_too(reverse) -> None:
+    matrix, start, terms = args = data(STATES, 70)
+    f = smoothed(reverse)
+    assert is_replaced(f, *args)
+    check_grads(f, *args, order=1, symbolic=False)
+    states = [start]
+    for b in terms[::-1] if reverse else terms:
+        states.append(logsumexp(states[-1][:, None] + matrix, axis=0) + b)
+    value = np.sum(states[1:] * np.cos(np.arange(STATES))) + np.sum(np.square(states[:-1])) * 1e-3 + states[-1][0]
+    np.testing.assert_allclose(ps.split(f, *args, seed="ones").joint()(*args)[0], value, rtol=1e-13)
+
+
+def test_stacked_vectors_of_any_length_and_of_a_large_range() -> None:
+    def f(matrix, start, terms):
+        def step(a, b):
+            new = by_scipy(a, matrix, b)
+            return new, new
+
+        return np.sum(ps.scan(step, start, terms)[1])
+
+    matrix, start, terms = data(STATES, 100)
+    made = ps.split(f, matrix, start, ps.spec("float64", ["T", STATES]), seed="ones").joint()
+    for steps, scale in ((0, 1.0), (31, 1.0), (33, 1.0), (100, 1.0), (100, 400.0)):
+        value, *_, slopes = made(matrix, start, scale * terms[:steps])
+        total, state = 0.0, start
+        for b in scale * terms[:steps]:
+            state = logsumexp(state[:, None] + matrix, axis=0) + b
+            total = total + np.sum(state)
+        np.testing.assert_allclose(value, total, rtol=1e-13)
+        weights = np.sum(slopes, axis=1)  # adding a number to all terms of a step adds it to all later vectors
+        np.testing.assert_allclose(weights, STATES * np.arange(steps, 0, -1.0), rtol=1e-10)
+
+
 LEFT = {
     "few steps": (likelihood(by_scipy), data(3, 31)),
     "a matrix of each step": (likelihood(lambda a, m, b: logsumexp(a[:, None] + m * b, axis=0)), data()),
     "another function": (likelihood(lambda a, m, b: np.log(np.exp(a[:, None] + m).sum(axis=0)) + b), data()),
     "the carry once more": (likelihood(lambda a, m, b: by_scipy(a, m, b) + 0.1 * a), data()),
+    "a stack of what is no vector": (
+        lambda m, s, t: np.sum(ps.scan(lambda a, b: (by_scipy(a, m, b), np.exp(a)), s, t)[1]),
+        data(),
+    ),
     "an axis of the states after": (likelihood(lambda a, m, b: logsumexp(a[:, None] + m, axis=1) + b), data()),
 }
 

@@ -16,6 +16,14 @@ def test_the_last_vector_is_that_of_log_sum_exps(states, steps) -> None:
     np.testing.assert_allclose(found, plain(matrix, start, terms), rtol=1e-13)
 
 
+@pytest.mark.parametrize(("states", "steps"), [(2, 2), (3, 97), (WIDEST + 1, 7)])
+def test_the_vectors_of_all_steps_are_those_of_log_sum_exps(states, steps) -> None:
+    matrix, start, terms = data(states, steps)
+    found = ps.trace(lambda m, s, t: Scaled.of(s, m, t).every(), matrix, start, terms)(matrix, start, terms)
+    wanted = [plain(matrix, start, terms[: t + 1]) for t in range(steps)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
 @pytest.mark.parametrize("steps", [32, 100, 127, 2000])
 def test_blocks_leave_few_steps_over(steps) -> None:
     seen = []
