@@ -220,14 +220,19 @@ def _computed(
 ) -> str:
     """Return the text of the function of the first parameters, in this order, that a block computes; "" for none.
 
-    Sizes that are not made of those with `known` names are supposed to be the first of these: the run tells.
+    Sizes that are not made of those with `known` names are supposed to be the largest of the others: the run tells.
     """
     shapes = [p.type.shape or () for p in block.params]
     named = [s for shape in sorted(shapes, key=_is_square, reverse=True) for d in shape for s in sorted(symbols(d))]
     lengths = {
         symbol: OTHER_SIZE if i else SIZE for i, symbol in enumerate(dict.fromkeys(s for s in named if s in known))
     }
-    types = [Type(p.type.dtype, [_length(d, lengths) for d in p.type.shape or ()]) for p in block.params]
+    made = [[substitute(d, lengths) if symbols(d) <= lengths.keys() else None for d in shape] for shape in shapes]
+    most = max((d for shape in made for d in shape if isinstance(d, int)), default=SIZE)
+    types = [
+        Type(p.type.dtype, [most if d is None else d for d in shape])
+        for p, shape in zip(block.params, made, strict=True)
+    ]
     arrays = _matrices(types)
     try:
         model = to_model(block, [f"x{i}" for i in range(len(types))], ["y"])
@@ -240,11 +245,6 @@ def _computed(
 
 def _is_square(shape: Sequence[Dim]) -> bool:
     return len(shape) > 1 and same(shape[-1], shape[-2])
-
-
-def _length(size: Dim, lengths: Mapping[str, Dim]) -> Dim:
-    """Return a length for a size at run time."""
-    return substitute(size, lengths) if symbols(size) <= lengths.keys() else SIZE
 
 
 def _matrices(types: Sequence[Type]) -> list[AnyArray]:

@@ -24,7 +24,7 @@ def test_a_cholesky_factor_has_its_name(size: int, tmp_path: Path) -> None:
     assert_covers(file)
 
 
-@pytest.mark.parametrize("size", ["N", 6])
+@pytest.mark.parametrize("size", ["N", 6, 64])
 def test_a_call_is_a_statement_of_what_it_computes(size: Any, tmp_path: Path) -> None:
     def main(a: Any, b: Any) -> Any:
         factor = np.linalg.cholesky(a)
