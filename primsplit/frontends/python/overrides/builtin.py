@@ -88,8 +88,6 @@ def _by_keys(values: list[Any], keys: list[Any], is_better: Function) -> Any:
 
     def pick(best: tuple[Any, Any], new: tuple[Any, Any]) -> tuple[Any, Any]:
         condition = ordered(is_better, new[1], best[1])
-        if not isinstance(condition, Array):
-            return new if condition else best
         return _chosen(condition, new[0], best[0]), _chosen(condition, new[1], best[1])
 
     return functools.reduce(pick, zip(values, keys, strict=True))[0]
@@ -105,9 +103,9 @@ def _one_of(values: list[Any], place: Array) -> Any:
     return selected
 
 
-def _chosen(condition: Array, new: Any, best: Any) -> Any:
+def _chosen(condition: Array | bool, new: Any, best: Any) -> Any:
     """Return one of two numbers, or of two tuples of them, by a condition, without a branch."""
-    known = condition.known()
+    known = condition.known() if isinstance(condition, Array) else condition
     if known is not None:
         return new if known else best
     if isinstance(new, tuple):

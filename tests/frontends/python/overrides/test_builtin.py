@@ -97,3 +97,13 @@ def of_many_conditions(x: Any) -> Any:
 
 def test_all_and_any_of_many_are_one_condition() -> None:
     check_grads(of_many_conditions, X, also_at=[(-X,)], symbolic=False, order=1)
+
+
+def test_the_larger_of_integers_is_known_where_their_ranges_decide() -> None:
+    def f(x: Any) -> Any:
+        low, high = (1 if x[0] > 0 else 2), (5 if x[1] > 0 else 7)
+        return max(low, high) * x[0] + min(high, low) * x[1] + max((high, 0), (low, 1))[1]
+
+    program = ps.trace(f, ps.spec("float64", [2]))
+    for x in ([0.5, 0.5], [-0.5, 0.5], [0.5, -0.5], [-0.5, -0.5]):
+        assert program(np.array(x)) == f(np.array(x))
