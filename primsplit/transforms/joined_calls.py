@@ -65,9 +65,6 @@ class _Joiner:
         return self.done[id(block)][1]
 
     def _run(self, block: Block) -> Block:
-        ops = [each.with_blocks(self.run) for each in block.ops]
-        if any(a is not b for a, b in zip(ops, block.ops, strict=True)):
-            block = replace(block, ops=tuple(ops))
         before = block
         for _ in range(MOST_JOINS):
             lanes = self.alike(block)
@@ -77,7 +74,11 @@ class _Joiner:
                 block = _joined(block, lanes)
             except ShapeError:  # a function that has no batch
                 self.apart.add(self.form(lanes[0]))
-        return block if block is before else drop_dead_code(block)
+        block = block if block is before else drop_dead_code(block)
+        # Bodies come last: of calls that were joined, one is left.
+        ops = tuple(each.with_blocks(self.run) for each in block.ops)
+        is_same = all(a is b for a, b in zip(ops, block.ops, strict=True))
+        return block if is_same else replace(block, ops=ops)
 
     def alike(self, block: Block) -> Lanes | None:
         """Return calls that can be joined.
@@ -131,7 +132,7 @@ class _Joiner:
 def _is_small(value: Value | None) -> bool:
     if value is None or value.type.shape is None or not all(isinstance(d, int) for d in value.type.shape):
         return False
-    return int(np.prod([int(d) for d in value.type.shape], dtype=np.int64)) <= LARGEST
+    return math.prod(int(d) for d in value.type.shape) <= LARGEST
 
 
 def _by_depth(block: Block, calls: Sequence[Op]) -> dict[int, list[Op]]:
