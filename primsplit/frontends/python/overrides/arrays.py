@@ -1,10 +1,10 @@
 """Substitutes for functions of NumPy that do not dispatch on all arguments that may be traced."""
 
-import functools
 import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -104,13 +104,26 @@ WRITING = frozenset({np.copyto, np.fill_diagonal, np.place, np.put, np.put_along
 """Functions that write to their first argument."""
 
 
-@functools.cache
+_known_places: WeakKeyDictionary[Function, float] = WeakKeyDictionary()
+"""The positions by function. Weak: a substitute holds a whole conversion, and with it the user's function."""
+
+
 def place_of_out(function: Function) -> float:
     """Return the position of the argument that the function writes to; infinity if there is none."""
-    if function in WRITING:
-        return 0
     if isinstance(function, np.ufunc):
         return int(function.nin)
+    try:
+        found = _known_places.get(function)
+    except TypeError:  # a function in C that cannot be held weakly
+        return _place_of_out(function)
+    if found is None:
+        found = _known_places[function] = _place_of_out(function)
+    return found
+
+
+def _place_of_out(function: Function) -> float:
+    if function in WRITING:
+        return 0
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # a function in C may have no signature

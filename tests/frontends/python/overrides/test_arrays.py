@@ -1,5 +1,7 @@
 """Functions of NumPy that do not dispatch on a size or an array that is traced."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -79,3 +81,17 @@ def test_the_special_functions_of_numpy_are_all_named() -> None:
 
 def test_a_special_function_of_numpy_takes_a_list_of_traced_numbers() -> None:
     check_grads(lambda x: np.sum(np.i0([x[0], x[1]])), X)
+
+
+def test_where_a_function_writes_is_noted_without_keeping_the_function() -> None:
+    """Substitutes were kept for ever, each with the conversion that it is of: 0.2 MB a converted function."""
+
+    def scaled(x: Any, out: Any = None) -> Any:
+        return np.multiply(x, 2.0, out=out)
+
+    places = [arrays.place_of_out(f) for f in (scaled, np.multiply, np.sum, np.put, len)]
+    assert places == [1, 2, 3, 0, np.inf]
+    held = weakref.ref(scaled)
+    del scaled
+    gc.collect()
+    assert held() is None
