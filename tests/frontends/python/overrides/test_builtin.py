@@ -101,9 +101,13 @@ def test_all_and_any_of_many_are_one_condition() -> None:
 
 def test_the_larger_of_integers_is_known_where_their_ranges_decide() -> None:
     def f(x: Any) -> Any:
-        low, high = (1 if x[0] > 0 else 2), (5 if x[1] > 0 else 7)
-        return max(low, high) * x[0] + min(high, low) * x[1] + max((high, 0), (low, 1))[1]
+        low, high = 1, 9
+        for value in x:
+            if value > 0:
+                low, high = low + 1, high - 1
+        return max(low, 20) * x[0] + min(high, 12, low + 20) * x[1] + max((low, 1), (-8, 2))[1] * x[2]
 
-    program = ps.trace(f, ps.spec("float64", [2]))
-    for x in ([0.5, 0.5], [-0.5, 0.5], [0.5, -0.5], [-0.5, -0.5]):
-        assert program(np.array(x)) == f(np.array(x))
+    program = ps.trace(f, ps.spec("float64", [9]))
+    assert len(program.listing().splitlines()) < 200  # of branches that are joined, not of 512 paths
+    for x in np.random.default_rng(0).standard_normal((4, 9)):
+        assert program(x) == f(x)
