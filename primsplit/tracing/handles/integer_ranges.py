@@ -153,8 +153,8 @@ def decided(ufunc: np.ufunc, left: Any, right: Any) -> bool | None:
 
     Ranges that reach `COUNTED` are expectations, and decide nothing.
     """
-    known = [r for r in map(range_of, (left, right)) if r is not None and -COUNTED < r[0] <= r[1] < COUNTED]
-    if len(known) < 2:
+    known = [r for r in map(range_of, (left, right)) if r is not None]
+    if len(known) < 2 or any(map(_is_expected, known)):
         return None
     for relation, answer in ((_RELATIONS[ufunc][0], True), (ufunc, False)):
         least, most = _related(relation, *known)
@@ -203,13 +203,23 @@ def fitted(ufunc: np.ufunc, operands: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def note_result(ufunc: np.ufunc, results: Sequence[Any], operands: Sequence[Any]) -> None:
-    """Note the range of what a Python operator on integers gave."""
+    """Note the range of what a Python operator on integers gave, but for a part of what is expected to be small."""
     ranges = [range_of(o) for o in operands]
+    if ufunc in _DIVIDING and ranges[0] is not None and _is_expected(ranges[0]):
+        return
     parts = (np.floor_divide, np.remainder) if ufunc is np.divmod else (ufunc,)
     for part, result in zip(parts, results, strict=True):
         found = _result_range(part, ranges) if result.dtype.kind == "i" else None
         if found is not None and _is_held(found):
             note_range(result.value, *found)
+
+
+_DIVIDING = frozenset({np.floor_divide, np.right_shift, np.divmod})
+
+
+def _is_expected(numbers: Range) -> bool:
+    """Whether a range may be that of a size, a counter or what is computed of these, which numbers may leave."""
+    return numbers[0] <= -COUNTED or numbers[1] >= COUNTED
 
 
 def _is_held(numbers: Range) -> bool:

@@ -142,6 +142,22 @@ def test_counters_and_sizes_need_no_check() -> None:
     assert "OverflowError" not in ps.trace(f, ps.spec("float64", ["N"])).listing()
 
 
+@pytest.mark.parametrize(
+    "is_many",
+    [lambda n: n >> 10 > 2**31, lambda n: n // 2**12 >= 2**29, lambda n: divmod(n, 2**12)[0] > 2**29],
+    ids=["shifted", "divided", "divmod"],
+)
+def test_a_part_of_a_size_decides_nothing(is_many: Callable[[Any], Any]) -> None:
+    """A size is expected to be below 2^40, and 20,000^3 is larger."""
+
+    def f(x: Any) -> Any:
+        n = len(x) ** 3 if x[0] > 0 else len(x) ** 3 + 1
+        return np.sum(x) * (1.0 if is_many(n) else 2.0)
+
+    program = ps.trace(f, ps.spec("float64", ["N"]))
+    assert [program(np.ones(n)) for n in (4, 20_000)] == [8.0, 20_000.0]
+
+
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("beyond", [5, -6])
 def test_an_index_that_is_out_of_bounds_on_every_path_is_refused_when_it_is_traced(beyond: int) -> None:
