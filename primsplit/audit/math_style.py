@@ -25,7 +25,7 @@ from primsplit.audit.mathematics.control import control
 from primsplit.audit.mathematics.folding import Folding
 from primsplit.audit.mathematics.glossary import glossary
 from primsplit.audit.mathematics.inlining import Inlining
-from primsplit.audit.mathematics.joining import joined, without_copies, without_unread
+from primsplit.audit.mathematics.joining import joined, with_checked_results, without_copies, without_unread
 from primsplit.audit.mathematics.naming import Naming
 from primsplit.audit.mathematics.operators import mathematical
 from primsplit.audit.mathematics.ordering import grouped, in_sections, read_by
@@ -169,7 +169,7 @@ def _shortened(
     known = with_functions(lines, folding.named, results, shape)
     lines, dropped = without_unread(known, folding.named | results)
     folding.plumbing += dropped
-    lines = with_turned(_grouped(lines))
+    lines = with_checked_results(with_turned(_grouped(lines)), folding.named | results)
     written: dict[str, ast.expr] = {}
     for _ in range(ROUNDS):
         names = _named(file, folding, lines, constants).of

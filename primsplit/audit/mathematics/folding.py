@@ -116,7 +116,8 @@ class Folding:
             return
         value, shape, view, ops = self.filled(statement)
         found = Folded(value, shape, [*ops, *statement.ops], statement=statement, added=self.added(op), view=view)
-        if len(statement.targets) == 1 and target not in self.named and self.width(value) <= LONGEST:
+        is_single = len(statement.targets) == 1 and op.kind != "listed::checked"  # which says what it raises
+        if is_single and target not in self.named and self.width(value) <= LONGEST:
             if self.uses.is_once(target, key, part_of(op, statement.section)):
                 self.env[target] = found
                 return

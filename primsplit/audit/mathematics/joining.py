@@ -144,6 +144,32 @@ def without_copies(lines: Sequence[Shown], names: Mapping[str, str]) -> tuple[li
     return found, dropped
 
 
+def with_checked_results(lines: Sequence[Shown], kept: frozenset[str]) -> list[Shown]:
+    """Return the statements with a result under the name that it has once a check has passed; `kept` are not renamed.
+
+    ```
+    c = cholesky(k); L = c      raises LinAlgError: ...   ->   L = cholesky(k)      raises LinAlgError: ...
+    ```
+    """
+    found: list[Shown] = []
+    made: dict[str, Shown] = {}
+    names: dict[str, str] = {}
+    for line in lines:
+        source = made.get(line.value.id) if line.note and isinstance(line.value, ast.Name) else None
+        if source is None or source.target in kept or source.note or source.kept or source.section != line.section:
+            found.append(line)
+            made.update({line.target: line} if line.value is not None else {})
+            continue
+        names[source.target] = line.target
+        source.covers.add(source.target)
+        source.op, source.target, source.note, source.result = line.op, line.target, line.note, line.result
+        source.ops += line.ops
+    for line in (line for top in found for line in top.walk()) if names else ():
+        line.value = None if line.value is None else renamed(line.value, names)
+        line.expression = None if line.expression is None else renamed(line.expression, names)
+    return found
+
+
 def without_unread(lines: Sequence[Shown], kept: frozenset[str]) -> tuple[list[Shown], list[Op]]:
     """Return the statements without those that only shape plumbing reads, and the nodes of those; `kept` stay."""
     found = [*lines]

@@ -248,10 +248,18 @@ def _functions(lines: Sequence[Shown]) -> dict[str, Shown]:
 
 
 def _of_source(line: Shown) -> str:
-    """Return the variable that the user's line assigns what a check hands on: its node has the name of the check."""
-    source = "" if line.op.kind != "listed::checked" or line.op.place is None else line.op.place.source
-    match = re.match(r"([A-Za-z]\w*) = ", source)
-    return "" if match is None else match[1]
+    """Return the variable that the user's line assigns what a check hands on, or the factor or inverse of a matrix.
+
+    Its node has the name of the check or the call. "" for the result of a call that the line computes with.
+    """
+    source = "" if line.op.kind not in _CALLED or line.op.place is None else line.op.place.source
+    match = re.match(r"([A-Za-z]\w*) = (.*)", source)
+    return "" if match is None or _OPERATED.search(match[2]) else match[1]
+
+
+_CALLED = frozenset({"listed::checked", "listed::cholesky", "listed::inv"})
+_OPERATED = re.compile(r"^[^(]*[-+*/@] ?[\w.]*\(|\) ?[-+*/@.\[]")
+"""Matches a line that computes with the result of a call: `2 * f(x)`, `f(x).T`, `f(x)[0]`."""
 
 
 def _assigned(line: Shown, target: str) -> ast.expr | None:

@@ -36,14 +36,27 @@ def factor(a: Any) -> Any:
     return np.sum(lower**2)
 
 
-@pytest.mark.parametrize(("mode", "target"), [("value", "lower"), ("gradient", "y")])
-def test_a_factor_is_one_call_with_a_note_of_its_error(mode: Any, target: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["value", "gradient"])
+def test_a_factor_is_one_call_with_a_note_of_its_error(mode: Any, tmp_path: Path) -> None:
     inputs = (np.array([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 3.0]]),)
     path, file = written(factor, *inputs, path=tmp_path, mode=mode)
     lines = list_as_mathematics(file).splitlines()
     (line,) = (line for line in lines if "raises LinAlgError: Matrix is not positive definite" in line)
-    assert line.split()[:2] == [target, "="]
-    assert any(" = cholesky(a)" in line for line in lines)
+    assert line.split()[:3] == ["lower", "=", "cholesky(a)"]
     assert not any(line.lstrip().startswith("for ") for line in lines)
     assert_covers(file)
     assert_statements_compute(path, inputs)
+
+
+def of_any_size(a: Any, b: Any) -> Any:
+    inverse = np.linalg.inv(a)
+    return np.sum(inverse @ b) + np.sum(np.linalg.solve(a, b))
+
+
+def test_each_error_of_a_run_has_a_note_at_any_size(tmp_path: Path) -> None:
+    path, file = written(of_any_size, ps.spec("float64", ["N", "N"]), ps.spec("float64", ["N", 2]), path=tmp_path)
+    noted = [line.split()[:3] for line in list_as_mathematics(file).splitlines() if "raises LinAlgError" in line]
+    assert len(noted) == 2
+    assert ["inverse", "=", "inv(a)"] in noted
+    assert_covers(file)
+    assert_statements_compute(path, (np.array([[2.0, 0.5], [0.1, 1.0]]), np.ones((2, 2))))

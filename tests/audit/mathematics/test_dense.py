@@ -37,8 +37,8 @@ def test_a_call_is_a_statement_of_what_it_computes(size: Any, tmp_path: Path) ->
     file = read_written(str(path))
     listing = list_as_mathematics(file)
     for text in (
-        " = cholesky(a)",
-        " = solve_triangular(cholesky_a, b[:, None], lower=True)",
+        " factor = cholesky(a)",
+        " = solve_triangular(factor, b[:, None], lower=True)",
         " half = ",
         " = solve(a, b[:, None])",
         " = inv(a)",

@@ -2,7 +2,7 @@
 
 import ast
 
-from primsplit.audit.mathematics.joining import joined
+from primsplit.audit.mathematics.joining import joined, with_checked_results
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import text_of
 from primsplit.ir import Op
@@ -63,3 +63,19 @@ def test_a_gradient_that_a_statement_between_reads_stays() -> None:
 def test_the_gradients_of_a_scale_and_a_shift_are_one_statement() -> None:
     lines = [line("d_shift", "sum(d_y, axis=0)"), line("d_scale", "sum(d_y * x, axis=0)")]
     assert texts(lines) == ["d_scale, d_shift = (sum(d_y * x, axis=0), sum(d_y, axis=0))"]
+
+
+def test_a_result_has_the_name_that_it_has_once_it_is_checked() -> None:
+    checked = line("factor", "cholesky_k")
+    checked.note = "raises LinAlgError: Matrix is not positive definite"
+    lines = [line("cholesky_k", "cholesky(k)"), line("d", "diagonal(cholesky_k)"), checked, line("y", "sum(factor)")]
+    found = with_checked_results(lines, frozenset())
+    assert texts(found) == ["factor = cholesky(k)", "d = diagonal(factor)", "y = sum(factor)"]
+    assert found[0].note == checked.note
+
+
+def test_a_result_of_the_users_is_not_renamed_by_its_check() -> None:
+    checked = line("factor", "c")
+    checked.note = "raises ValueError: c"
+    lines = [line("c", "cholesky(k)"), checked]
+    assert texts(with_checked_results(lines, frozenset({"c"}))) == ["c = cholesky(k)", "factor = c"]
