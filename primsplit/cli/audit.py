@@ -99,7 +99,7 @@ def audit(
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="With --style math: also what only moves shapes, and each side of a choice.")
+        bool, typer.Option("--all", help="The mathematics with what only moves shapes, and each side of a choice.")
     ] = False,
     output: Annotated[
         str | None,
@@ -134,6 +134,8 @@ def audit(
         "check": check is not None,
         "style": style is not None and check is None,
     }
+    if everything and not json and not any(alone.values()):
+        style = Style.MATH
     refuse_together(alone, stage, style, is_file=output is not None, json=json)
     if everything and (style is not Style.MATH or stage is not Stage.FILE):
         raise SpecError("--all is for the mathematics of a file", cure="Say --style math with it.")

@@ -133,8 +133,15 @@ def test_the_mathematics_alone_may_show_all_that_moves_shapes(
     assert "\n  y = mean(x**2)" in text
     assert "Frozen values" not in text
     assert ".shape" not in text
-    assert ".shape" in primsplit("audit", path, "--style", "math", "--all").out
-    for wrong in (["--all"], ["--style", "text", "--all"], ["--style", "math", "--stage", "split"]):
+    whole = primsplit("audit", path, "--style", "math", "--all").out
+    assert ".shape" in whole
+    assert primsplit("audit", path, "--all").out == whole
+    for wrong in (
+        ["--frozen", "--all"],
+        ["--stage", "split", "--all"],
+        ["--style", "text", "--all"],
+        ["--style", "math", "--stage", "split"],
+    ):
         assert primsplit("audit", path, *wrong).status == 1
 
 
