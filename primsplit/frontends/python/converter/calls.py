@@ -314,10 +314,11 @@ def _uncached(conversion: Conversion, cached: Any) -> Any:
 
     The user's cache would keep the traced result for later calls.
     """
-    inner = callee(conversion, cached.__wrapped__, is_package=False)
+    function = cached.__wrapped__  # read here: a copy of `call` has a copy of `cached`, which has no such attribute
+    inner = callee(conversion, function, is_package=False)
 
     def call(*args: Any, **options: Any) -> Any:
-        read = objects_met((cached.__wrapped__, args, options))
+        read = objects_met((function, args, options))
         return (inner if any(map(holds_traced, read)) else cached)(*args, **options)
 
     return call

@@ -74,3 +74,9 @@ def test_a_class_attribute_may_be_traced() -> None:
         return Spring().energy(3.0) + Spring().energy(0.5)
 
     assert ps.grad(function)(2.0) == 20.0
+
+
+def test_the_gradient_of_a_cached_function_is_that_of_the_function() -> None:
+    cached = functools.lru_cache(lambda x: 2 * x if x > 0 else x)
+    assert [ps.grad(cached)(x) for x in (0.5, -0.5)] == [2.0, 1.0]
+    assert cached.cache_info().currsize == 0
