@@ -66,8 +66,7 @@ class Written:
     `names` has the file's name of each value, `told` its type as a text, "" where the file does not tell it, `nodes`
     the name of each node, `calls` the call of linear algebra that a node says it is of. `defaults` are the attributes
     of functions that have a default. `held` are the initializers by name, `sections` the parts of the graph, `opsets`
-    the versions of the domains. `is_ours` tells whether primsplit
-    wrote the file.
+    the versions of the domains. `is_ours` tells whether primsplit wrote the file.
     """
 
     path: str
@@ -136,8 +135,8 @@ def with_graph(file: Written, model: onnx.ModelProto) -> Written:
     opsets = {domain_of(o.domain): o.version for o in model.opset_import}
     whole = (Section("", block.ops),)
     found = replace(file, block=block, functions={}, defaults={}, sections=whole, opsets=opsets, is_ours=False)
-    found = replace(found, names=reader.names, told=reader.told, nodes=reader.nodes, held=reader.held)
-    return replace(found, calls=reader.calls)
+    names, told, nodes, calls = reader.names, reader.told, reader.nodes, reader.calls
+    return replace(found, names=names, told=told, nodes=nodes, calls=calls, held=reader.held)
 
 
 def _digest(path: str) -> str:

@@ -9,6 +9,7 @@ run on random matrices, and a function is claimed if its result is NumPy's up to
 taken for true.
 """
 
+import bisect
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -63,7 +64,7 @@ FUNCTIONS: Mapping[str, tuple[tuple[str, Function], ...]] = {
     "solve_with": tuple(_solves()),
     "solve_by": tuple(_solves()),
 }
-"""What the calls of each name in a file may compute, as it is written and as it is done."""
+"""The functions that calls of a name in a file may compute: each as a listing writes it, and as NumPy computes it."""
 
 
 def with_dense(statements: Sequence[Statement], sizes: Sizes) -> list[Statement]:
@@ -198,8 +199,9 @@ class _Calls:
             if claim is None:
                 found.append(statement)
                 continue
-            own = [op for op in order if statement is last or self.place[op] < self.place[claim.op]]
-            order = [op for op in order if op not in own]
+            place = self.place[claim.op]
+            count = len(order) if statement is last else bisect.bisect_left(order, place, key=self.place.__getitem__)
+            own, order = order[:count], order[count:]
             every = tuple(o for op in own for o in hidden[op].every_op())
             operands = dict(zip("ab", (name(self.sizes.names[v]) for v in claim.given), strict=False))
             title = claim.text.partition("(")[0]
